@@ -1,0 +1,67 @@
+# Every recipe works in the checkout with relative paths and starts programs with `python -m`, so that a checkout whose
+# path has spaces works too.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/sh
+PY := .venv/bin/python
+
+# Extra arguments for pytest: make test ARGS="-k lint -x"
+ARGS ?=
+
+.PHONY: help setup setup-test demo test check format format-check lint types imports docs docs-check bench soak \
+  requirements clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
+
+setup: ## Make .venv with what keisei needs to run
+	@sh scripts/setup.sh user
+
+setup-test: ## Add what the tests need
+	@sh scripts/setup.sh test
+
+demo: setup ## See keisei at work
+	@sh scripts/demo.sh
+
+test: setup-test ## Run the tests; more arguments in ARGS=
+	@$(PY) -m pytest -q -n 2 $(ARGS)
+
+check: format-check lint types imports test docs-check ## The whole bar: format, lint, types, imports, tests, docs
+
+format: setup-test ## Format the code
+	@$(PY) -m ruff format
+
+format-check: setup-test
+	@$(PY) -m ruff format --check
+
+lint: setup-test ## Lint the code
+	@$(PY) -m ruff check
+
+types: setup-test ## Check the types of src
+	@$(PY) -m mypy
+
+imports: setup-test ## Check that the floors hold
+	@$(PY) .venv/bin/lint-imports
+
+docs: setup ## Write the generated pages of docs/
+	@$(PY) scripts/docs.py
+
+docs-check: setup
+	@$(PY) scripts/docs.py --check
+
+bench: setup ## Measure: every file of bench/ in turn
+	@failed=; for bench in bench/*.py; do \
+	  [ -e "$$bench" ] || continue; \
+	  echo "== $$bench"; $(PY) "$$bench" || failed="$$failed $$bench"; \
+	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
+
+soak: ## Run for hours (nothing to soak yet)
+	@echo "There is no soak test yet: keisei does not run agents at this stage."
+
+requirements: setup ## Compile the pins of requirements/ anew
+	@sh scripts/requirements.sh
+
+clean: ## Remove what the targets above have made
+	rm -rf .venv .tools build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

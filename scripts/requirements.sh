@@ -1,0 +1,36 @@
+#!/bin/sh
+# Compiles the pins in requirements/ anew, each to the newest release that fits. Needs .venv (`make setup`) and network.
+#
+# The pins hold for every platform and every Python from 3.11 on, carry hashes, and name no registry.
+set -eu
+cd "$(dirname "$0")/.."
+
+python=.venv/bin/python
+if ! .tools/uv/bin/python -I -m uv --version >/dev/null 2>&1; then
+    rm -rf .tools/uv
+    "$python" -I -m venv --without-pip .tools/uv
+    "$python" -I -m pip --disable-pip-version-check -qq --python .tools/uv/bin/python install --no-user uv
+fi
+
+compile() {
+    pins=$1
+    shift
+    printf 'keisei: compiling %s\n' "$pins" >&2
+    .tools/uv/bin/python -I -m uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+        --no-emit-index-url --no-header --custom-compile-command "make requirements" --output-file "$pins" "$@"
+}
+
+compile requirements/user.txt pyproject.toml requirements/user.in
+# The pins of user.txt bind test.txt, so both levels run the same packages.
+compile requirements/test.txt --constraints requirements/user.txt pyproject.toml requirements/user.in requirements/test.in
+compile requirements/node.txt requirements/node.in
+
+# TypeScript's version stands in package.json; this writes its hashes.
+if npm --version >/dev/null 2>&1; then
+    printf 'keisei: compiling %s\n' requirements/typescript/package-lock.json >&2
+    cd requirements/typescript
+    npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund \
+        --loglevel=error >/dev/null
+else
+    echo "keisei: npm is missing, so requirements/typescript/package-lock.json stays as it is" >&2
+fi

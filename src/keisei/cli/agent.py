@@ -1,0 +1,115 @@
+"""`keisei agent` and `kei-agent-runtime`: compose and prepare a spawn; the durable agents."""
+
+import os
+import secrets
+import shlex
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import msgspec
+
+from keisei.cli.noun import noun_group
+from keisei.cli.role import docs as role_docs
+from keisei.cli.surroundings import kit_root_option, open_catalog, warn
+from keisei.engine.compose import compose_task
+from keisei.engine.prepare import Prepared, prepare_task
+from keisei.library.spawn import ready_task
+from keisei.records.error import WorldFault
+
+TASK = click.argument("task", type=click.Path(path_type=Path))
+
+
+@click.command("compose")
+@TASK
+@kit_root_option
+def compose(task: Path, kit_root: Path | None) -> int:
+    """Write prompt.md beside the task file, and print exactly those bytes."""
+    catalog = open_catalog(kit_root)
+    spec, warnings = ready_task(catalog, task)
+    for problem in warnings:
+        warn(problem)
+    prompt = compose_task(catalog, spec)
+    _replace(task.parent / "prompt.md", prompt)
+    sys.stdout.buffer.write(prompt)
+    return 0
+
+
+@click.command("prepare")
+@TASK
+@click.option("--format", "form", type=click.Choice(["human", "json", "toml"]), default="human", show_default=True)
+@kit_root_option
+def prepare(task: Path, form: str, kit_root: Path | None) -> int:
+    """Print everything needed to spawn one agent by hand."""
+    catalog = open_catalog(kit_root)
+    spec, warnings = ready_task(catalog, task)
+    for problem in warnings:
+        warn(problem)
+    prepared = prepare_task(catalog, spec, shlex.quote(str(task)), time.time_ns() // 1_000_000, secrets.randbits(48))
+    click.echo(FORMS[form](prepared))
+    return 0
+
+
+def _human(prepared: Prepared) -> str:
+    return f"""=== AGENT SUBSTRATE v1 — PREPARED SPAWN ===
+agent-id: {prepared.agent_id}
+dna: {prepared.dna}
+subagent_type: {prepared.subagent_type}
+isolation: {prepared.isolation}
+description: {prepared.description}
+
+--- PROMPT (copy into Agent tool `prompt` param) ---
+{prepared.prompt}
+--- END PROMPT ---
+
+on return: {prepared.verify_command}
+ledger: {prepared.ledger_row}"""
+
+
+def _json(prepared: Prepared) -> str:
+    return msgspec.json.format(msgspec.json.encode(prepared), indent=2).decode()
+
+
+def _toml(prepared: Prepared) -> str:
+    """TOML's basic strings are JSON strings, but for one character."""
+    data = msgspec.to_builtins(prepared)
+    return "\n".join(f"{key} = {msgspec.json.encode(value).decode()}" for key, value in data.items()).replace(
+        "\x7f", "\\u007F"
+    )
+
+
+FORMS: dict[str, Callable[[Prepared], str]] = {"human": _human, "json": _json, "toml": _toml}
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """The whole file or nothing: written beside, then moved over. A symlink in its place is replaced, not followed."""
+    waiting = None
+    try:
+        handle, waiting = tempfile.mkstemp(prefix=".prompt-", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(waiting).chmod(0o644)
+        Path(waiting).replace(path)
+    except OSError as error:
+        if waiting is not None:
+            Path(waiting).unlink(missing_ok=True)
+        message = f"cannot write {path}: {(error.strerror or str(error)).lower()}"
+        raise WorldFault(message, "check the folder and its free space") from error
+
+
+group = noun_group(
+    "agent",
+    "Agents: spawns to compose and prepare, and durable identities.",
+    ("display name", "wallets"),
+    lambda file: (file.identity.display_name, len(file.wallets)),
+)
+group.add_command(compose)
+group.add_command(prepare)
+
+runtime = click.Group("kei-agent-runtime", help="Compose and prepare agents (the originals' command).")
+runtime.add_command(compose)
+runtime.add_command(prepare)
+runtime.add_command(role_docs, name="doc-roles")

@@ -1,0 +1,50 @@
+"""`keisei` itself: the commands by name, each imported only when it is called."""
+
+from importlib import import_module
+
+import click
+
+from keisei import __version__
+
+COMMANDS = {
+    "agent": ("keisei.cli.agent:group", "Compose and prepare spawns; show durable agents."),
+    "capability": ("keisei.cli.capability:group", "List, show, make and fork capabilities."),
+    "completion": ("keisei.cli.completion:command", "Print the completion script of a shell."),
+    "lint": ("keisei.cli.lint:command", "Check authored files; every problem at once."),
+    "profile": ("keisei.cli.profile:group", "List and show profiles."),
+    "role": ("keisei.cli.role:group", "List, show, compare and document roles."),
+    "schema": ("keisei.cli.schema:group", "Published schemas: list, show, export, check, diff."),
+    "skill": ("keisei.cli.skill:group", "List and show skills."),
+    "task-type": ("keisei.cli.task_type:group", "List and show task types."),
+    "workflow": ("keisei.cli.workflow:group", "List and show workflows."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose help needs no import and whose commands are imported one at a time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command's name."""
+        return sorted({*super().list_commands(ctx), *COMMANDS})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now."""
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module, attribute = COMMANDS[cmd_name][0].split(":")
+        found: click.Command = getattr(import_module(module), attribute)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, from the table and not from the modules."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "-V", "--version", prog_name="keisei", message="%(prog)s %(version)s")
+def app() -> None:
+    """Run coding agents unattended, and believe none of them.
+
+    At this stage keisei reads, checks and composes: roles, capabilities, task files, schemas.
+    """

@@ -1,0 +1,42 @@
+"""Output: JSON for machines, tables for people, plain columns for pipes."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def json_option(command: F) -> F:
+    """`--json`, on every command that reads."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def emit_json(value: object) -> None:
+    """Data on stdout, and nothing else there."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Rows for people on a terminal; aligned columns, never cut, where the output goes elsewhere."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _rich(headers, cells)
+        return
+    widths = [max(len(row[column]) for row in [list(headers), *cells]) for column in range(len(headers))]
+    for row in [list(headers), *cells]:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _rich(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(*headers, box=None, pad_edge=False, header_style="bold")
+    for row in cells:
+        grid.add_row(*(Text(cell) for cell in row))
+    Console().print(grid)

@@ -1,0 +1,38 @@
+"""Surroundings: the catalog a command works with, and the options that choose it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from keisei.library.catalog import Catalog
+from keisei.records.problem import Problem
+from keisei.settings import Settings, read_settings
+from keisei.wiring import catalog
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kit_root_option(command: F) -> F:
+    """`--kit-root`, on every command that reads authored files."""
+    return click.option(
+        "--kit-root",
+        type=click.Path(path_type=Path),
+        help="A kit root that overlays the shipped kit (KEI_KIT_ROOT).",
+    )(command)
+
+
+def settings() -> Settings:
+    """The settings of this process."""
+    return read_settings()
+
+
+def open_catalog(kit_root: Path | None) -> Catalog:
+    """The catalog of the working directory; warnings go to stderr."""
+    return catalog(settings(), kit_root=kit_root, warn=warn)
+
+
+def warn(problem: Problem) -> None:
+    """A warning for people, on stderr."""
+    click.echo(problem.render(), err=True)

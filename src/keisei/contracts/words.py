@@ -1,0 +1,71 @@
+"""Words for what a schema says in symbols, so that an error can be read aloud."""
+
+PATTERNS = {
+    r"^[^\r\n]*$": "a single line",
+    "^[0-9a-f]{64}$": "a sha256 in lower-case hexadecimal (64 digits)",
+    "^([0-9a-f]{40}|[0-9a-f]{64})$": "a git object id (40 or 64 hexadecimal digits)",
+    r"^(?!/)(?!(?:.*/)?\.\.(?:/|$))[^\x00]+$": "a relative path without `..`",
+    "^[a-z][a-z0-9-]{0,63}$": "lower-case letters, digits and dashes, starting with a letter, at most 64",
+    "^[a-z][a-z0-9-]{0,63}::[a-z][a-z0-9-]{0,63}$": "`category::slug` in lower-case letters, digits and dashes",
+    "^[a-z][a-z0-9]*(-[a-z0-9]+)*::[a-z][a-z0-9]*(-[a-z0-9]+)*$": "`package::verb`, both in kebab-case",
+    "^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
+    r"^[0-9A-Za-z]+\.[A-Za-z][A-Za-z0-9-]*$": "a contract principal such as `SP000.identity-registry`",
+    "^[a-z0-9][a-z0-9_-]*$": "lower-case letters, digits, `_` and `-`",
+    "^https?://": "an http or https address",
+    "^[A-Za-z0-9][A-Za-z0-9_.-]*$": "letters, digits, `_`, `.` and `-`, starting with a letter or digit",
+    "^[a-z0-9]+(-[a-z0-9]+)*$": "lower-case letters and digits in words joined by single dashes",
+    "^[a-z][a-z0-9_-]*$": "lower-case letters, digits, `_` and `-`, starting with a letter",
+    "^[a-z][a-z0-9_.-]*$": "lower-case letters, digits, `_`, `.` and `-`, starting with a letter",
+    "^[A-Z][A-Za-z0-9]*$": "PascalCase",
+    r"^[^\s]+$": "text without white space",
+    r"^\[\[[^\[\]]+\]\]$": "a link such as `[[kei-task::create]]`",
+    "^[A-Z][A-Z0-9_]*$": "the name of an environment variable in capitals",
+    "^[a-z][a-z0-9-]*$": "lower-case letters, digits and dashes, starting with a letter",
+    "^[A-Za-z0-9][A-Za-z0-9_-]*$": "letters, digits, `_` and `-`",
+    "^[a-z][a-z0-9_-]{0,63}$": "lower-case letters, digits, `_` and `-`, starting with a letter, at most 64",
+}
+
+FORMATS = {"date-time": "a time such as `2026-04-22T15:30:00Z`"}
+
+TYPES = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, in words."""
+    if value is None:
+        return "null"
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    return TYPES[names.get(type(value), "object")]
+
+
+def shown(value: object) -> str:
+    """A value as it is quoted in a message: short, on one line."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = " ".join(text.split()) or "(empty)"
+    return f"`{text[:60]}…`" if len(text) > 60 else f"`{text}`"  # noqa: PLR2004 - a line's worth
+
+
+def listed(values: object) -> str:
+    """Several values as they are quoted in a message."""
+    return ", ".join(shown(value) for value in values) if isinstance(values, list | tuple) else shown(values)
+
+
+def nearest(word: object, candidates: object) -> str | None:
+    """`did you mean ...?`, where something is near enough."""
+    from difflib import get_close_matches  # noqa: PLC0415 - error path only
+
+    names = (
+        [str(candidate) for candidate in candidates]
+        if isinstance(candidates, list | tuple | dict | set | frozenset)
+        else []
+    )
+    near = get_close_matches(str(word), names, n=1, cutoff=0.6)
+    return f"did you mean `{near[0]}`?" if near else None

@@ -1,0 +1,74 @@
+"""Agents checked: three faces that agree, wallets that fit, a constitution that is there."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from keisei.library.load import Loaded
+from keisei.library.shelf import Found
+from keisei.library.source import inside, read_source
+from keisei.records.agent import AgentConstitution, AgentFile
+from keisei.records.error import AuthorError
+from keisei.records.problem import Problem
+from keisei.rules.identity import contract_conflicts
+
+PAPERS = {"soul": "SOUL.md", "purpose": "PURPOSE.md"}
+
+
+def check_agent(found: Found, loaded: Loaded) -> Iterator[Problem]:
+    """Everything in which the agent's records disagree."""
+    file: AgentFile = loaded.record
+    document = loaded.document
+    if file.identity.agent_id != found.name:
+        message = f"agent_id `{file.identity.agent_id}` differs from the folder `{found.name}`"
+        yield document.problem("bad-name", ("identity", "agent_id"), message)
+    for index, message in contract_conflicts(file.identity, file.wallets):
+        place = ("wallets", index, "onchain_identity_contract")
+        yield document.problem("identity-conflict", place, message)
+    external = file.identity.external_name
+    addresses = {wallet.address for wallet in file.wallets}
+    if external is not None and addresses and external.wallet_ref not in addresses:
+        message = f"external_name.wallet_ref `{external.wallet_ref}` is none of the agent's wallets"
+        yield document.problem("identity-conflict", ("identity", "external_name", "wallet_ref"), message)
+    yield from _papers(file, loaded)
+
+
+def _papers(file: AgentFile, loaded: Loaded) -> Iterator[Problem]:
+    folder = loaded.document.source.path.parent
+    for key, paper in PAPERS.items():
+        named = getattr(file.identity, f"{key}_ref")
+        path = inside(folder, named or paper)
+        there = path is not None and path.is_file()
+        if named is not None and not there:
+            yield loaded.document.problem("missing-file", ("identity", f"{key}_ref"), f"`{named}` is missing")
+        elif file.constitution is not None and not there:
+            yield loaded.document.problem("missing-file", ("constitution",), f"`{paper}` is missing")
+        elif file.constitution is None and there:
+            message = f"`{paper}` is there, but `[constitution]` with version and revised_at is missing"
+            yield loaded.document.problem("missing-key", (), message)
+
+
+def constitution_of(loaded: Loaded) -> AgentConstitution | None:
+    """The constitution with its hashes, or None where the agent has none. Raises AuthorError for unreadable papers."""
+    file: AgentFile = loaded.record
+    if file.constitution is None:
+        return None
+    folder = loaded.document.source.path.parent
+    paths = {key: getattr(file.identity, f"{key}_ref") or paper for key, paper in PAPERS.items()}
+    hashes = {key: _hash(folder, relative, loaded) for key, relative in paths.items()}
+    return AgentConstitution(
+        agent_id=file.identity.agent_id,
+        soul_path=paths["soul"],
+        purpose_path=paths["purpose"],
+        soul_hash=hashes["soul"],
+        purpose_hash=hashes["purpose"],
+        version=file.constitution.version,
+        revised_at=file.constitution.revised_at,
+    )
+
+
+def _hash(folder: Path, relative: str, loaded: Loaded) -> str:
+    path = inside(folder, relative)
+    if path is None:
+        raise AuthorError([loaded.document.problem("outside", ("identity",), f"`{relative}` leads out of the folder")])
+    return hashlib.sha256(read_source(path).raw).hexdigest()

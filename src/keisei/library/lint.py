@@ -1,0 +1,145 @@
+"""Lint: every authored file of the layers, all problems at once."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from keisei.library.agent import check_agent
+from keisei.library.atom import atom_ids, check_package, read_package
+from keisei.library.capability import check_capability
+from keisei.library.catalog import Catalog, load_found
+from keisei.library.load import Loaded
+from keisei.library.profile import check_profile
+from keisei.library.project import check_project, project_file
+from keisei.library.role import check_role
+from keisei.library.runtime import load_runtime
+from keisei.library.shelf import Found, Layer, listed, packages
+from keisei.library.skill import check_skill
+from keisei.library.task_spec import check_task, load_task
+from keisei.library.task_type import check_task_type
+from keisei.library.workflow import check_workflow
+from keisei.records.error import AuthorError
+from keisei.records.problem import Problem
+
+Check = Callable[[Catalog, Found, Loaded], Iterable[Problem]]
+
+CHECKS: dict[str, Check] = {
+    "capability": check_capability,
+    "role": check_role,
+    "profile": check_profile,
+    "skill": lambda _catalog, found, loaded: check_skill(loaded, found.name),
+    "workflow": check_workflow,
+    "task-type": check_task_type,
+    "agent": lambda _catalog, found, loaded: check_agent(found, loaded),
+}
+
+PLURALS = {
+    "atoms": "atom",
+    "capabilities": "capability",
+    "roles": "role",
+    "tasks": "task",
+    "skills": "skill",
+    "workflows": "workflow",
+    "profiles": "profile",
+    "task-types": "task-type",
+    "agents": "agent",
+    "project": "project",
+}
+
+
+class Report:
+    """Problems as they are found, and how many files were looked at."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.problems: list[Problem] = []
+        self.files: dict[str, int] = {}
+
+    def add(self, kind: str, problems: Iterable[Problem]) -> None:
+        """One file was looked at."""
+        self.files[kind] = self.files.get(kind, 0) + 1
+        self.problems.extend(problems)
+
+    @property
+    def ordered(self) -> list[Problem]:
+        """Each problem once, in the order of files and lines."""
+        unique = list(dict.fromkeys(self.problems))
+        return sorted(unique, key=lambda each: (each.path, each.line or 0, each.column or 0, each.message))
+
+    @property
+    def failed(self) -> bool:
+        """Whether any problem is an error."""
+        return any(problem.severity == "error" for problem in self.problems)
+
+
+def lint(catalog: Catalog, kinds: Iterable[str], layers: Iterable[Layer]) -> Report:
+    """Every file of these kinds (singular names) in these layers."""
+    report, wanted = Report(), tuple(layers)
+    for kind in kinds:
+        if kind == "atom":
+            _atoms(catalog, wanted, report)
+        elif kind == "task":
+            for path in task_files(wanted):
+                lint_task(catalog, path, report)
+        elif kind == "project":
+            for layer in wanted:
+                file = project_file(layer)
+                if file is not None:
+                    report.add("project", check_project(file, root=layer.name == "project"))
+        else:
+            for layer in wanted:
+                for found in listed(kind, layer):
+                    report.add(kind, _problems(catalog, kind, found))
+    return report
+
+
+def _problems(catalog: Catalog, kind: str, found: Found) -> Iterator[Problem]:
+    try:
+        winner = catalog.found(kind, found.name)
+        same = winner is not None and winner.path == found.path
+        loaded = catalog.loaded(kind, found.name) if same else load_found(kind, found)
+    except AuthorError as error:
+        yield from error.problems
+        return
+    yield from loaded.warnings
+    try:
+        yield from CHECKS[kind](catalog, found, loaded)
+    except AuthorError as error:  # a file this one leans on; told there, and here so that it is not called clean
+        yield from error.problems
+
+
+def _atoms(catalog: Catalog, layers: tuple[Layer, ...], report: Report) -> None:
+    found = [read_package(folder) for layer in layers for folder in packages(layer)]
+    everywhere = found + [
+        read_package(folder) for layer in catalog.layers if layer not in layers for folder in packages(layer)
+    ]
+    counts = atom_ids(found)
+    ids = frozenset(atom_ids(everywhere))
+    for package in found:
+        report.add("atom", check_package(package, ids, catalog.rules))
+    for name in (name for name, count in counts.items() if count > 1):
+        places = ", ".join(str(package.folder) for package in found if package.name == name.partition("::")[0])
+        message = f"atom `{name}` is defined {counts[name]} times: {places}"
+        report.problems.append(Problem(code="duplicate-name", path=places.split(", ")[-1], message=message))
+
+
+def task_files(layers: Iterable[Layer]) -> Iterator[Path]:
+    """Task files a layer keeps: `tasks/<id>/task.toml` of a seed root, and the kit's examples."""
+    for layer in layers:
+        yield from sorted(layer.folder.glob("tasks/*/task.toml"))
+        yield from sorted(layer.folder.glob("examples/tasks/*.toml"))
+
+
+def lint_task(catalog: Catalog, path: Path, report: Report) -> None:
+    """One task file."""
+    try:
+        report.add("task", check_task(catalog, load_task(path)))
+    except AuthorError as error:
+        report.add("task", error.problems)
+
+
+def lint_runtime(path: Path, report: Report) -> None:
+    """One runtime.json."""
+    try:
+        report.add("runtime", load_runtime(path).warnings)
+    except AuthorError as error:
+        report.add("runtime", error.problems)

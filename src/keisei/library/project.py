@@ -1,0 +1,107 @@
+"""keisei.toml: the project, and the adapters of every layer."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from keisei.contracts.words import nearest
+from keisei.library.document import parse
+from keisei.library.load import Loaded, load
+from keisei.library.shelf import Layer
+from keisei.library.source import read_source
+from keisei.records.adapter import AdapterConfig
+from keisei.records.error import AuthorError
+from keisei.records.problem import Problem
+from keisei.records.project import ProjectFile
+
+BYPASS = (
+    "--dangerously-skip-permissions",
+    "--allow-dangerously-skip-permissions",
+    "--dangerously-bypass-approvals-and-sandbox",
+    "--dangerously-bypass-hook-trust",
+    "bypassPermissions",
+    "--full-auto",
+    "--yolo",
+    "--bare",
+    "--safe-mode",
+)
+"""Flags that give up a harness's guard, or the gate with it."""
+
+
+def project_file(layer: Layer) -> Path | None:
+    """keisei.toml of a layer: beside `.keisei/`, or in the folder itself."""
+    for folder in (layer.folder.parent, layer.folder) if layer.folder.name == ".keisei" else (layer.folder,):
+        if (folder / "keisei.toml").exists():
+            return folder / "keisei.toml"
+    return None
+
+
+def load_project(path: Path) -> Loaded:
+    """keisei.toml as a record. Raises AuthorError."""
+    return load(parse(read_source(path)), "project.file")
+
+
+def load_adapters(layers: Iterable[Layer]) -> dict[str, Loaded]:
+    """Every adapter by id; a higher layer's entry replaces a lower one's whole."""
+    adapters: dict[str, Loaded] = {}
+    for layer in layers:
+        path = project_file(layer)
+        if path is not None:
+            adapters |= adapters_of(load_project(path))
+    return adapters
+
+
+def adapters_of(project: Loaded) -> dict[str, Loaded]:
+    """The adapters of one file. Raises AuthorError with the problems of all of them."""
+    file: ProjectFile = project.record
+    adapters: dict[str, Loaded] = {}
+    problems: list[Problem] = []
+    for adapter_id, table in file.adapters.items():
+        data = table if "adapter_id" in table else {"adapter_id": adapter_id} | table
+        try:
+            adapters[adapter_id] = load(project.document, "adapter.config", data=data, prefix=("adapters", adapter_id))
+        except AuthorError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise AuthorError(problems)
+    return adapters
+
+
+def check_project(path: Path, *, root: bool) -> Iterator[Problem]:
+    """Lint of one keisei.toml; `root` says that it stands at a project's root."""
+    try:
+        project = load_project(path)
+        adapters = adapters_of(project)
+    except AuthorError as error:
+        yield from error.problems
+        return
+    if root and project.record.project is None:
+        yield project.document.problem(
+            "missing-key", (), "missing table `[project]`", 'add `[project]` with `name = "..."`'
+        )
+    for adapter_id, adapter in adapters.items():
+        yield from adapter.warnings
+        yield from check_adapter(adapter, ("adapters", adapter_id), adapter_id)
+
+
+def check_adapter(loaded: Loaded, prefix: tuple[str, ...], adapter_id: str) -> Iterator[Problem]:
+    """What the schema cannot say of an adapter."""
+    adapter: AdapterConfig = loaded.record
+    if adapter.adapter_id != adapter_id:
+        message = f"adapter_id `{adapter.adapter_id}` stands under the name `{adapter_id}`"
+        yield loaded.document.problem("bad-name", (*prefix, "adapter_id"), message)
+    for index, argument in enumerate(getattr(adapter, "extra_args", ())):
+        if any(argument == flag or argument.endswith(f"={flag}") or argument.startswith(f"{flag}=") for flag in BYPASS):
+            hint = 'say it openly: `autonomy = { profile = "trusted-vm" }`'
+            message = f"`{argument}` gives up a guard and may not stand in extra_args"
+            yield loaded.document.problem("bypass-flag", (*prefix, "extra_args", index), message, hint)
+    provider = getattr(adapter, "provider", None)
+    if provider is not None and provider.base_url and not getattr(adapter, "model", None):
+        message = "a provider with a base_url needs a `model`"
+        yield loaded.document.problem("missing-key", (*prefix, "provider"), message)
+
+
+def unknown_adapter(name: str, adapters: Iterable[str]) -> tuple[str, str]:
+    """Message and hint for an adapter nobody defines."""
+    known = sorted(adapters)
+    hint = nearest(name, known) or f"known adapters: {', '.join(known) or 'none'}"
+    return f"adapter `{name}` does not exist", hint

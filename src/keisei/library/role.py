@@ -1,0 +1,112 @@
+"""Roles checked: everything they name exists, and they do not contradict themselves."""
+
+import re
+from collections.abc import Iterator
+
+from keisei.contracts.words import nearest
+from keisei.library.capability import pattern_problem
+from keisei.library.catalog import Catalog
+from keisei.library.document import Document
+from keisei.library.load import Loaded
+from keisei.library.shelf import Found
+from keisei.records.error import AuthorError, OperatorError
+from keisei.records.problem import Problem
+from keisei.records.role import RoleManifest
+from keisei.rules.pattern import samples
+from keisei.rules.role import ResolvedRole, Tangled
+
+
+def check_role(catalog: Catalog, found: Found, loaded: Loaded) -> Iterator[Problem]:
+    """Everything that would refuse the role later, and what a reader would miss."""
+    manifest: RoleManifest = loaded.record
+    document = loaded.document
+    if manifest.role.name != found.name:
+        message = f"name `{manifest.role.name}` differs from the file `{found.path.name}`"
+        yield document.problem("bad-name", ("role", "name"), message)
+    if not manifest.role.description:
+        yield document.problem("missing-key", ("role",), "missing key `description`", severity="warning")
+    problems = [*_references(catalog, manifest, document), *_patterns(manifest, document)]
+    yield from problems
+    if any(problem.severity == "error" for problem in problems):
+        return
+    try:
+        resolved = catalog.resolved_role(found.name)
+    except Tangled as tangled:
+        yield document.problem(tangled.code, ("capabilities", "extends"), tangled.message, tangled.hint)
+    except (AuthorError, OperatorError):
+        return  # a parent's problem, told with the parent
+    else:
+        yield from _contradictions(catalog, resolved, document)
+
+
+def _references(catalog: Catalog, manifest: RoleManifest, document: Document) -> Iterator[Problem]:
+    for key in ("required", "relaxes"):
+        for index, name in enumerate(getattr(manifest.capabilities, key)):
+            yield from _capability(catalog, name, ("capabilities", key, index), document)
+    parent = manifest.capabilities.extends
+    if parent is not None and catalog.found("role", parent) is None:
+        hint = nearest(parent, list(catalog.names("role")))
+        yield document.problem("dangling", ("capabilities", "extends"), f"role `{parent}` does not exist", hint)
+    for index, name in enumerate(manifest.pipeline.handoff if manifest.pipeline else ()):
+        if catalog.found("role", name) is None:
+            hint = nearest(name, list(catalog.names("role")))
+            yield document.problem("dangling", ("pipeline", "handoff", index), f"role `{name}` does not exist", hint)
+
+
+def _capability(catalog: Catalog, name: str, place: tuple[str | int, ...], document: Document) -> Iterator[Problem]:
+    if catalog.found("capability", name) is None:
+        hint = nearest(name, list(catalog.names("capability")))
+        yield document.problem("dangling", place, f"capability `{name}` does not exist", hint)
+        return
+    try:
+        alias = catalog.capability(name).capability.alias
+    except AuthorError:
+        return  # told with the capability
+    if alias is not None:
+        message = f"`{name}` is an old name of `{alias}`"
+        yield document.problem("deprecated", place, message, f"write `{alias}`", severity="warning")
+
+
+def _patterns(manifest: RoleManifest, document: Document) -> Iterator[Problem]:
+    for index, pattern in enumerate(manifest.tools.bash_patterns_allowed if manifest.tools else ()):
+        yield from pattern_problem(document, ("tools", "bash-patterns-allowed", index), pattern)
+
+
+def _contradictions(catalog: Catalog, resolved: ResolvedRole, document: Document) -> Iterator[Problem]:
+    for name in resolved.relaxed_in_vain:
+        index = resolved.manifest.capabilities.relaxes.index(name)
+        message = f"relaxes `{name}`, which no parent requires"
+        yield document.problem("relaxes-nothing", ("capabilities", "relaxes", index), message, severity="warning")
+    for index, tool in enumerate(resolved.tools.allowed):
+        for name in resolved.capabilities:
+            if tool in _denied_tools(catalog, name):
+                message = f"allows the tool `{tool}`, which its capability `{name}` refuses"
+                yield document.problem("contradiction", ("tools", "allowed", index), message)
+    for index, pattern in enumerate(resolved.tools.bash_patterns_allowed):
+        for name, denied in _denying_patterns(catalog, resolved, pattern):
+            message = f"allows the command `{pattern}`, which its capability `{name}` refuses by `{denied}`"
+            yield document.problem("contradiction", ("tools", "bash-patterns-allowed", index), message)
+    if resolved.tools.bash_patterns_allowed and "Bash" not in resolved.tools.allowed:
+        message = "has bash-patterns-allowed, but the tool `Bash` is not in `allowed`"
+        yield document.problem("contradiction", ("tools", "bash-patterns-allowed"), message)
+
+
+def _denied_tools(catalog: Catalog, name: str) -> frozenset[str]:
+    restricts = catalog.capability(name).restricts
+    return frozenset(restricts.tools_denied) if restricts else frozenset()
+
+
+def _denying_patterns(catalog: Catalog, resolved: ResolvedRole, pattern: str) -> Iterator[tuple[str, str]]:
+    """Capabilities that refuse everything a role's pattern allows, as far as examples of the pattern can show."""
+    allowed = samples(pattern)
+    for name in resolved.capabilities if allowed else ():
+        manifest = catalog.capability(name)
+        if manifest.restricts is None or (manifest.gate is not None and manifest.gate.mode == "allow-only"):
+            continue
+        denying = [_first_match(manifest.restricts.tool_patterns, text) for text in allowed]
+        if all(denying):
+            yield name, denying[0] or ""
+
+
+def _first_match(patterns: tuple[str, ...], text: str) -> str | None:
+    return next((pattern for pattern in patterns if re.search(pattern, text)), None)

@@ -1,0 +1,145 @@
+"""runtime.json of the original: `extends` followed, paths anchored to their file, adapters merged by id."""
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from keisei.library.document import parse
+from keisei.library.load import Loaded, load
+from keisei.library.project import check_adapter
+from keisei.library.source import read_source, shown_path
+from keisei.records.adapter import AdapterConfig
+from keisei.records.error import AuthorError
+from keisei.records.problem import Problem
+from keisei.records.profile import SubagentProfile
+from keisei.records.runtime import RuntimeFile
+
+PATHS = ("stateDir", "logDir", "artifactDir", "dbPath", "lockPath")
+ADAPTER_PATHS = ("workingDir", "working_dir", "envFile", "env_file", "settingsFile")
+DEEPEST = 16
+
+
+class RuntimeConfig(NamedTuple):
+    """The original's configuration, merged and translated."""
+
+    file: RuntimeFile
+    adapters: dict[str, AdapterConfig]
+    profiles: dict[str, SubagentProfile]
+    warnings: tuple[Problem, ...]
+
+
+def load_runtime(path: Path) -> RuntimeConfig:
+    """The configuration with everything it extends. Raises AuthorError with the problems of every file it reads."""
+    chain = _chain(path)
+    merged = _merged(chain)
+    problems: list[Problem] = []
+    warnings: list[Problem] = []
+    adapters: dict[str, AdapterConfig] = {}
+    for adapter_id, (loaded, table) in _adapter_tables(chain).items():
+        try:
+            data = {"adapter_id": adapter_id} | table
+            adapter = load(loaded.document, "adapter.config", data=data, prefix=("adapters", adapter_id))
+            problems.extend(check_adapter(adapter, ("adapters", adapter_id), adapter_id))
+            warnings.extend(adapter.warnings)
+            adapters[adapter_id] = adapter.record
+        except AuthorError as error:
+            problems.extend(error.problems)
+    profiles = _profiles(chain, problems, warnings)
+    problems.extend(_dangling(chain[-1], merged, adapters, profiles))
+    if problems:
+        raise AuthorError(problems)
+    if merged.substrate is not None:
+        message = "`substrate` has no effect: many runners share one PostgreSQL instead"
+        warnings.append(chain[-1].document.problem("unused", ("substrate",), message, severity="warning"))
+    return RuntimeConfig(merged, adapters, profiles, tuple(warnings))
+
+
+def _chain(path: Path) -> list[Loaded]:
+    """The file and everything it extends, the lowest first."""
+    chain: list[Loaded] = []
+    seen: list[Path] = []
+    target: Path | None = path
+    while target is not None:
+        real = Path(os.path.realpath(target))
+        if real in seen or len(seen) >= DEEPEST:
+            message = f"`extends` goes round in a circle: {' -> '.join(shown_path(each) for each in [*seen, real])}"
+            raise AuthorError([chain[0].document.problem("cycle", ("extends",), message)])
+        seen.append(real)
+        try:
+            loaded = load(parse(read_source(target)), "runtime.file")
+        except AuthorError as error:
+            if chain and any(problem.code == "unreadable" for problem in error.problems):
+                message = f"`extends` names `{chain[0].record.extends}`, which cannot be read"
+                raise AuthorError([chain[0].document.problem("missing-file", ("extends",), message)]) from error
+            raise
+        chain.insert(0, loaded)
+        target = target.parent / loaded.record.extends if loaded.record.extends else None
+    return chain
+
+
+def _merged(chain: list[Loaded]) -> RuntimeFile:
+    """One file: a later value replaces an earlier one, profiles and adapters merge by id, paths become absolute."""
+    merged: dict[str, Any] = {}
+    for loaded in chain:
+        folder = loaded.document.source.path.parent.absolute()
+        own = dict(loaded.document.data)
+        own |= {key: os.path.normpath(folder / own[key]) for key in PATHS if isinstance(own.get(key), str)}
+        own["profiles"] = merged.get("profiles", {}) | {
+            name: os.path.normpath(folder / file) for name, file in own.get("profiles", {}).items()
+        }
+        own["adapters"] = merged.get("adapters", {}) | own.get("adapters", {})
+        merged |= own
+    merged.pop("extends", None)
+    record: RuntimeFile = load(chain[-1].document, "runtime.file", data=merged).record
+    return record
+
+
+def _adapter_tables(chain: list[Loaded]) -> dict[str, tuple[Loaded, dict[str, Any]]]:
+    """Each adapter with the file that declares it; an entry replaces the parent's whole entry."""
+    tables: dict[str, tuple[Loaded, dict[str, Any]]] = {}
+    for loaded in chain:
+        folder = loaded.document.source.path.parent.absolute()
+        for adapter_id, table in loaded.record.adapters.items():
+            anchored = dict(table)
+            for key in ADAPTER_PATHS:
+                if isinstance(anchored.get(key), str):
+                    anchored[key] = os.path.normpath(folder / anchored[key])
+            if isinstance(anchored.get("command"), str) and "/" in anchored["command"]:
+                anchored["command"] = os.path.normpath(folder / anchored["command"])
+            tables[adapter_id] = (loaded, anchored)
+    return tables
+
+
+def _profiles(chain: list[Loaded], problems: list[Problem], warnings: list[Problem]) -> dict[str, SubagentProfile]:
+    profiles: dict[str, SubagentProfile] = {}
+    for loaded in chain:
+        for name, file in loaded.record.profiles.items():
+            path = loaded.document.source.path.parent / file
+            if not path.is_file():
+                place = ("profiles", name)
+                problems.append(loaded.document.problem("missing-file", place, f"profile file `{file}` is missing"))
+                continue
+            try:
+                profile = load(parse(read_source(path)), "agent.profile")
+            except AuthorError as error:
+                problems.extend(error.problems)
+                continue
+            warnings.extend(profile.warnings)
+            profiles[name] = profile.record
+            if profile.record.profile_id != name:
+                message = f"profile_id `{profile.record.profile_id}` stands under the name `{name}`"
+                problems.append(profile.document.problem("bad-name", ("profile_id",), message))
+    return profiles
+
+
+def _dangling(
+    top: Loaded, merged: RuntimeFile, adapters: dict[str, AdapterConfig], profiles: dict[str, SubagentProfile]
+) -> list[Problem]:
+    found = []
+    if merged.default_adapter is not None and merged.default_adapter not in adapters:
+        message = f"defaultAdapter `{merged.default_adapter}` is not in `adapters`"
+        found.append(top.document.problem("dangling", ("defaultAdapter",), message))
+    if merged.default_profile is not None and merged.default_profile not in profiles:
+        message = f"defaultProfile `{merged.default_profile}` is not in `profiles`"
+        found.append(top.document.problem("dangling", ("defaultProfile",), message))
+    return found

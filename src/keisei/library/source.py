@@ -1,0 +1,102 @@
+"""Sources: an authored file as text, or one clear problem. Everything an agent can write is hostile, files included."""
+
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from keisei.records.error import AuthorError
+from keisei.records.problem import Problem
+
+LIMIT = 1024 * 1024
+"""Bytes; parsers here are linear, and this bounds what linear means."""
+
+
+class Source(NamedTuple):
+    """One file, read."""
+
+    path: Path
+    shown: str
+    """The path as messages name it: relative to the working directory where that is shorter."""
+    raw: bytes
+    text: str
+
+
+def read_source(path: Path) -> Source:
+    """The file as UTF-8 text. Raises AuthorError; never hangs on a pipe or a device, never reads past the limit."""
+    shown = shown_path(path)
+    raw = _read(path, shown)
+    return Source(path, shown, raw, _decoded(raw, shown))
+
+
+def shown_path(path: Path) -> str:
+    """A path as messages name it."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the symlink that is complained of
+    try:
+        return str(absolute.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(absolute)
+
+
+def inside(folder: Path, relative: str) -> Path | None:
+    """The file under the folder with every symlink followed, or None where that leads out of it. Falls closed."""
+    try:
+        root = folder.resolve(strict=True)
+        target = (root / relative).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return target if target.is_relative_to(root) else None
+
+
+def _read(path: Path, shown: str) -> bytes:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (OSError, ValueError) as error:
+        raise _unreadable(shown, _reason(error)) from error
+    with open(handle, "rb") as file:  # noqa: PTH123 - opened by descriptor, so that a pipe cannot block
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise _unreadable(shown, "it is not a regular file")
+        try:
+            raw = file.read(LIMIT + 1)
+        except OSError as error:
+            raise _unreadable(shown, _reason(error)) from error
+    if len(raw) > LIMIT:
+        message = f"larger than {LIMIT // 1024} KiB, the limit of an authored file"
+        raise AuthorError([Problem(code="too-large", path=shown, message=message)])
+    return raw
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ValueError):
+        return "its name contains a NUL"
+    text = error.strerror if isinstance(error, OSError) else None
+    return (text or str(error)).lower()
+
+
+def _unreadable(shown: str, reason: str) -> AuthorError:
+    return AuthorError([Problem(code="unreadable", path=shown, message=f"cannot be read: {reason}")])
+
+
+def _decoded(raw: bytes, shown: str) -> str:
+    hint = "save the file as UTF-8 without a byte order mark"
+    if raw.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
+        message = "begins with a byte order mark"
+        raise AuthorError([Problem(code="not-text", path=shown, line=1, column=1, message=message, hint=hint)])
+    for position, what in ((raw.find(b"\0"), "contains a NUL byte"), (_bad_utf8(raw), "is not UTF-8 here")):
+        if position >= 0:
+            line, column = _place(raw, position)
+            raise AuthorError([Problem(code="not-text", path=shown, line=line, column=column, message=what, hint=hint)])
+    return raw.decode("utf-8")
+
+
+def _bad_utf8(raw: bytes) -> int:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return -1
+
+
+def _place(raw: bytes, position: int) -> tuple[int, int]:
+    start = raw.rfind(b"\n", 0, position) + 1
+    return raw.count(b"\n", 0, position) + 1, len(raw[start:position].decode("utf-8", "replace")) + 1

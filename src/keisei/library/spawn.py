@@ -1,0 +1,39 @@
+"""Before a spawn: a task file with everything it leans on, or every reason why not."""
+
+from pathlib import Path
+
+from keisei.library.capability import check_capability
+from keisei.library.catalog import Catalog
+from keisei.library.shelf import Found
+from keisei.library.task_spec import check_task, load_task
+from keisei.records.error import AuthorError
+from keisei.records.problem import Problem
+from keisei.records.task_spec import TaskSpec
+
+HARD = frozenset(
+    {"missing-file", "outside", "dangling", "no-gate-kind", "bad-pattern", "bad-glob", "cycle", "unreadable"}
+)
+"""Problems that leave a rule without an artefact it declares; style is lint's business."""
+
+
+def ready_task(catalog: Catalog, path: Path) -> tuple[TaskSpec, list[Problem]]:
+    """The spec and its warnings. Raises AuthorError: a rule that cannot be judged is no rule. Falls closed."""
+    loaded = load_task(path)
+    found = list(check_task(catalog, loaded))
+    errors = [problem for problem in found if problem.severity == "error"]
+    spec: TaskSpec = loaded.record
+    if not errors:
+        errors = [problem for problem in _role_faults(catalog, spec.task.role) if problem.code in HARD]
+    if errors:
+        raise AuthorError(dict.fromkeys(errors))
+    return spec, [problem for problem in found if problem.severity == "warning"]
+
+
+def _role_faults(catalog: Catalog, role: str) -> list[Problem]:
+    faults: list[Problem] = []
+    for name in catalog.resolved_role(role).capabilities:
+        found = catalog.found("capability", name)
+        if isinstance(found, Found):
+            problems = check_capability(catalog, found, catalog.loaded("capability", name))
+            faults.extend(problem for problem in problems if problem.severity == "error")
+    return faults

@@ -1,0 +1,113 @@
+"""Atoms: one verb, one page of documentation, two JSON Schemas, one function."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
+
+from keisei.records.form import AtomId, Facets, Lineage, Positive, Record, RelativePath, Text, default, when
+
+AtomKind = Literal["command", "query", "stream", "transform"]
+Stability = Literal["experimental", "beta", "stable", "deprecated"]
+EffectOp = Literal["read", "write", "network", "subprocess", "other"]
+
+
+class AtomInput(Record, frozen=True, kw_only=True):
+    """What goes in."""
+
+    schema: RelativePath
+    """The JSON Schema, relative to the `atoms` folder."""
+    required: tuple[str, ...] = ()
+    """A copy of the schema's `required`, for help texts; lint keeps them equal."""
+    example: Any = None
+    """One input, as people write it."""
+
+
+class AtomOutput(Record, frozen=True, kw_only=True):
+    """What comes out."""
+
+    schema: RelativePath
+    """The JSON Schema, relative to the `atoms` folder."""
+    example: Any = None
+    """One output."""
+
+
+class AtomError(Record, frozen=True, kw_only=True):
+    """One way it fails, known in advance."""
+
+    code: Annotated[str, Meta(pattern="^[A-Z][A-Za-z0-9]*$")]
+    """PascalCase."""
+    http_analog: Annotated[int, Meta(ge=400, le=599)] | None = None
+    """The HTTP status it resembles; decides about retry."""
+    description: Text
+    """What happened and what to do."""
+
+
+class SideEffect(Record, frozen=True, kw_only=True):
+    """One effect: parallel, retry and cache all follow from the set of these."""
+
+    op: EffectOp
+    """What is done."""
+    domain: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\s]+$")]
+    """To what, for example `kei-task-db` or `fs`."""
+
+
+class AtomManifest(Record, frozen=True, kw_only=True):
+    """The frontmatter of `atoms/<verb>.md`."""
+
+    atom: AtomId
+    """`<package>::<verb>`; equals folder and file."""
+    kind: AtomKind
+    """Command mutates, query reads, stream emits over time, transform is pure."""
+    version: Text
+    """Equals the package's."""
+    input: AtomInput
+    """What goes in."""
+    output: AtomOutput
+    """What comes out."""
+    errors: tuple[AtomError, ...] = ()
+    """How it fails."""
+    side_effects: tuple[SideEffect, ...]
+    """Empty means pure."""
+    idempotent: bool
+    """Whether doing it twice is doing it once."""
+    destructive: bool | None = None
+    """Whether it removes or overwrites what cannot be made again."""
+    timeout_ms: Annotated[int, Meta(ge=1, le=86_400_000)] = default(30_000)
+    """Enforced by the runtime."""
+    deprecated: str | None = None
+    """What to use instead."""
+    stability: Stability
+    """How much its shape may still change."""
+    keywords: tuple[str, ...] = ()
+    """Words to find it by."""
+    related: tuple[Annotated[str, Meta(pattern=r"^\[\[[^\[\]]+\]\]$")], ...] = ()
+    """Links: `[[kei-task::create]]` or `[[rules/RULE 0.12]]`."""
+    taxonomy: Facets | None = None
+    """Facets, kept and searchable."""
+    lineage: Lineage | None = None
+    """Where it comes from."""
+
+
+class PackageFile(Record, frozen=True, kw_only=True):
+    """A package's metadata: `[tool.keisei]` in pyproject.toml or `[package.metadata.keisei]` in Cargo.toml."""
+
+    INVARIANTS: ClassVar[tuple[dict[str, Any], ...]] = (
+        when({"backend": {"const": "sqlite"}}, {"required": ["db_env", "db_default"]}),
+    )
+
+    backend: Literal["sqlite", "filesystem", "memory", "remote"]
+    """Where its state lives."""
+    db_env: Annotated[str, Meta(pattern="^[A-Z][A-Z0-9_]*$")] | None = None
+    """The variable that names its database."""
+    db_default: str | None = None
+    """Its database unless that variable is set."""
+    migrations_dir: RelativePath | None = None
+    """Its migrations."""
+    schema_version: Positive | None = None
+    """The newest migration."""
+
+    def __post_init__(self) -> None:
+        """Refuse a database package that does not say where its database is."""
+        if self.backend == "sqlite" and (self.db_env is None or self.db_default is None):
+            message = "backend `sqlite` needs db_env and db_default"
+            raise ValueError(message)

@@ -1,0 +1,45 @@
+"""Landings: a candidate merged into main. A landing that fails never edits its task."""
+
+from typing import Any, ClassVar, Literal
+
+from keisei.records.form import GitObject, Line, Record, Text, Timestamp, when
+from keisei.records.id import AttemptId, LandingId, TaskId
+
+
+class LandingRecord(Record, frozen=True, kw_only=True):
+    """One landing."""
+
+    INVARIANTS: ClassVar[tuple[dict[str, Any], ...]] = (
+        when({"status": {"enum": ["landed", "reverted"]}}, {"properties": {"after_commit": {"type": "string"}}}),
+    )
+
+    landing_id: LandingId
+    """Its id."""
+    task_id: TaskId
+    """The task."""
+    attempt_id: AttemptId
+    """The attempt that made the candidate."""
+    branch: Text
+    """Where it lands."""
+    candidate_commit: GitObject
+    """The candidate, kept under a private ref."""
+    tree: GitObject | None
+    """The tree that was tested is the tree that lands."""
+    before_commit: GitObject | None
+    """The branch before."""
+    after_commit: GitObject | None
+    """The branch after."""
+    status: Literal["held", "queued", "landing", "landed", "rejected", "reverted"]
+    """Where it stands."""
+    reason: Line | None = None
+    """Why it is held or rejected."""
+    created_at: Timestamp
+    """When it was made."""
+    updated_at: Timestamp
+    """When it last moved."""
+
+    def __post_init__(self) -> None:
+        """Refuse a landing that is done without saying which commit."""
+        if self.status in ("landed", "reverted") and self.after_commit is None:
+            message = f"a landing that is `{self.status}` has an after_commit"
+            raise ValueError(message)

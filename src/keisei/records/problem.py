@@ -1,0 +1,240 @@
+"""Problems: what is wrong with an authored file, where, and what to do. Each code is explained here, once."""
+
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+
+class Explained(NamedTuple):
+    """What a code means, for the error page."""
+
+    title: str
+    """The code in a few words."""
+    meaning: str
+    """When it is reported."""
+    remedy: str
+    """What to do."""
+
+
+CODES: dict[str, Explained] = {
+    "unreadable": Explained(
+        "The file cannot be read",
+        "It is missing, a folder, a device, a symlink loop, or not permitted.",
+        "Check the path and its permissions.",
+    ),
+    "too-large": Explained(
+        "The file is too large",
+        "Authored files are at most 1 MiB; a larger one is a mistake or an attack.",
+        "Move data out of the authored file.",
+    ),
+    "not-text": Explained(
+        "The file is not plain UTF-8",
+        "It is not UTF-8, starts with a byte order mark, or contains a NUL byte.",
+        "Save it as UTF-8 without a byte order mark.",
+    ),
+    "syntax": Explained(
+        "The file is not valid TOML, YAML or JSON",
+        "The parser stopped at the place shown.",
+        "Correct the syntax at that place.",
+    ),
+    "too-deep": Explained(
+        "The file is nested too deeply",
+        "Values are nested more than 64 levels, or YAML aliases multiply.",
+        "Flatten the structure.",
+    ),
+    "duplicate-key": Explained(
+        "A key is written twice", "The second value would silently win.", "Keep one of the two."
+    ),
+    "no-frontmatter": Explained(
+        "The frontmatter is missing",
+        "The file does not begin with a line `---`, or has no closing line `---`.",
+        "Begin the file with `---`, the keys, and `---`.",
+    ),
+    "unknown-key": Explained(
+        "A key is not known",
+        "The table has no such key; a misspelt key would silently be ignored.",
+        "Correct the spelling or remove the key.",
+    ),
+    "missing-key": Explained("A key is missing", "The table needs it.", "Add the key."),
+    "wrong-type": Explained(
+        "A value has the wrong type",
+        "For example a string where a list is expected.",
+        "Write a value of the type that is named.",
+    ),
+    "wrong-value": Explained(
+        "A value is not allowed",
+        "The value is outside the list, range or pattern that is named.",
+        "Write one of the allowed values.",
+    ),
+    "bad-pattern": Explained(
+        "A regular expression does not compile", "A gate could not judge with it.", "Correct the expression."
+    ),
+    "bad-glob": Explained(
+        "A glob is not usable",
+        "It is absolute, climbs out with `..`, or is malformed.",
+        "Write a glob relative to the repository.",
+    ),
+    "bad-name": Explained(
+        "A name does not fit its place",
+        "Names equal their folder or file, so that a thing is found where it is looked for.",
+        "Rename one of the two.",
+    ),
+    "duplicate-name": Explained(
+        "A name is defined twice", "Two files of one layer define it.", "Rename or remove one of them."
+    ),
+    "dangling": Explained(
+        "A reference leads nowhere",
+        "The named capability, role, skill, profile, adapter, state, atom or rule does not exist.",
+        "Correct the name or add what is missing.",
+    ),
+    "missing-file": Explained(
+        "A declared file is missing",
+        "The manifest declares it, and a rule without its artefact does not hold.",
+        "Add the file or remove the declaration.",
+    ),
+    "outside": Explained(
+        "A path leaves its folder",
+        "Absolute paths, `..` and symlinks must not lead out of the folder.",
+        "Keep the file inside the folder.",
+    ),
+    "cycle": Explained(
+        "Definitions go round in a circle",
+        "A role extends itself, an alias points back, a configuration includes itself.",
+        "Break the circle.",
+    ),
+    "too-long-chain": Explained(
+        "A chain of parents is too long", "Roles extend at most 16 levels.", "Flatten the roles."
+    ),
+    "text-too-long": Explained(
+        "A text fragment is too long",
+        "Fragments are at most 200 words: the agent's attention is a budget.",
+        "Shorten it, or split the rule in two.",
+    ),
+    "text-refers": Explained(
+        "A text fragment refers to another capability",
+        "Fragments stand alone, because roles combine them freely.",
+        "Say it in this fragment's own words.",
+    ),
+    "empty-text": Explained(
+        "A text fragment is empty",
+        "An agent cannot follow what it is not told.",
+        "Write the rule in a few sentences.",
+    ),
+    "contradiction": Explained(
+        "A file contradicts itself",
+        "For example a role that allows a tool its own capability refuses.",
+        "Decide which of the two is meant.",
+    ),
+    "no-gate-kind": Explained(
+        "A gate or verify cannot be run",
+        "It declares neither a kind nor a script, and its compiled module is not built in.",
+        "Declare `kind`, with what that kind needs.",
+    ),
+    "unknown-parameter": Explained(
+        "A parameter is not accepted",
+        "The capability does not list it in `[parameterized] accepts`.",
+        "Correct the name, or add it to `accepts`.",
+    ),
+    "empty-whitelist": Explained(
+        "An edit role has no whitelist",
+        "An agent that may edit needs at least one glob in `[scope] files-whitelist`.",
+        "Name the files it may write.",
+    ),
+    "bad-agent-id": Explained(
+        "An agent id is not usable",
+        "1 to 64 ASCII characters, starting with a letter or digit, then letters, digits, `_`, `.`, `-`; no `..`; "
+        "no Windows device name.",
+        "Choose another id, or leave it out to have one made.",
+    ),
+    "not-spawnable": Explained(
+        "The role cannot be spawned",
+        "RULE 0.13: only the orchestrator holds git.",
+        "Use `edit-local` or another spawnable role.",
+    ),
+    "unreachable-state": Explained(
+        "A workflow state is never reached",
+        "No transition leads to it from the initial state.",
+        "Add a transition or remove the state.",
+    ),
+    "endless": Explained(
+        "A workflow can run forever",
+        "A circle of states has no `max_visits`, or no end can be reached.",
+        "Set `max_visits` on a state of the circle, and lead to an end.",
+    ),
+    "bad-schema": Explained(
+        "A JSON Schema is not usable",
+        "It is not draft-07, does not compile, refers outside its folder, or an example does not fit.",
+        "Correct the schema or its examples.",
+    ),
+    "no-examples": Explained(
+        "A schema has no examples",
+        "Examples are documentation and smoke test at once.",
+        "Add at least one example.",
+    ),
+    "effects": Explained(
+        "Kind and side effects disagree",
+        "A transform has none; a query only reads.",
+        "Correct the kind or the effects.",
+    ),
+    "identity-conflict": Explained(
+        "Two identity records disagree",
+        "For example a wallet linked to another contract than the agent's.",
+        "Make them equal; a conflict is never merged.",
+    ),
+    "style-mismatch": Explained(
+        "A profile's style does not fit its adapter",
+        "The style says which harness the prompt is written for.",
+        "Set the style of the adapter's harness.",
+    ),
+    "bypass-flag": Explained(
+        "A bypass flag is hidden in extra_args",
+        "Autonomy is said in `autonomy`, where everybody sees it.",
+        "Remove the flag and set `autonomy.profile`.",
+    ),
+    "deprecated": Explained("A name is old", "It still works and leads to the new one.", "Use the new name."),
+    "dialect": Explained(
+        "An older spelling was read",
+        "The file is written in the originals' dialect and was translated.",
+        "Use the names that are shown.",
+    ),
+    "relaxes-nothing": Explained(
+        "A role relaxes what it does not have",
+        "The parent does not require that capability.",
+        "Remove the line or correct the name.",
+    ),
+    "version-mismatch": Explained("Versions differ", "An atom's version equals its package's.", "Make them equal."),
+    "unused": Explained(
+        "Something is declared and never used",
+        "It has no effect where it stands.",
+        "Remove it or use it.",
+    ),
+}
+
+
+class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing to mend."""
+
+    code: str
+    path: str
+    line: int | None = None
+    column: int | None = None
+    message: str
+    hint: str | None = None
+    severity: Literal["error", "warning"] = "error"
+
+    def __post_init__(self) -> None:
+        """Refuse a code that nobody explained."""
+        if self.code not in CODES:
+            message = f"unexplained problem code {self.code!r}"
+            raise ValueError(message)
+
+    @property
+    def place(self) -> str:
+        """`file:line:column`, as editors take it."""
+        parts = [self.path, *(str(number) for number in (self.line, self.column) if number is not None)]
+        return ":".join(parts)
+
+    def render(self) -> str:
+        """One line, and a second one for the hint."""
+        text = f"{self.place}: {self.severity}[{self.code}]: {self.message}"
+        return f"{text}\n  hint: {self.hint}" if self.hint else text

@@ -1,0 +1,71 @@
+"""Projects: keisei.toml."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from keisei.records.form import Record, RelativePath, Text, default
+
+
+class ProjectHead(Record, frozen=True, kw_only=True, rename="kebab"):
+    """The project."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=64, pattern="^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    """Its name; the state folder is called after it."""
+    agent: str | None = None
+    """The durable identity of tasks that name none."""
+    main: Text = default("main")
+    """The branch candidates are merged with and land on."""
+
+
+class ProjectCommands(Record, frozen=True, kw_only=True, rename="kebab"):
+    """What check-green and tests-green run where the task says nothing."""
+
+    check: str | None = None
+    """Must exit 0."""
+    test: str | None = None
+    """Must exit 0 and run tests."""
+
+
+class ProjectEnvironment(Record, frozen=True, kw_only=True, rename="kebab"):
+    """Dependencies, installed once per key on the base and given as a copy to attempts and verification."""
+
+    setup: Text
+    """The command that installs them."""
+    key: tuple[RelativePath, ...] = ()
+    """Lock files; another content is another environment."""
+    keep: tuple[RelativePath, ...] = ()
+    """Paths that make up the environment."""
+
+
+class ProjectLanding(Record, frozen=True, kw_only=True, rename="kebab"):
+    """What happens to a verified candidate."""
+
+    auto: bool = default(False)
+    """Merge without asking. False holds every landing for a person."""
+    to: Literal["main", "branch"] = default("main")
+    """Land on main, or on a branch of its own where main is protected."""
+
+
+class ProjectSandbox(Record, frozen=True, kw_only=True, rename="kebab"):
+    """What confinement lets in."""
+
+    read: tuple[str, ...] = ()
+    """Toolchain folders an agent may read beside the system's."""
+
+
+class ProjectFile(Record, frozen=True, kw_only=True):
+    """`keisei.toml`, at a project's root; the kit's and the user's have adapters only."""
+
+    project: ProjectHead | None = None
+    """The project; needed at a project's root."""
+    commands: ProjectCommands | None = None
+    """Check and test."""
+    environment: ProjectEnvironment | None = None
+    """Dependencies."""
+    landing: ProjectLanding | None = None
+    """What happens to a verified candidate."""
+    sandbox: ProjectSandbox | None = None
+    """What confinement lets in."""
+    adapters: dict[str, dict[str, Any]] = {}
+    """`[adapters.<id>]`: adapter.config without its id."""

@@ -1,0 +1,64 @@
+"""Wiring: builds the rooms from settings; the only place that knows them all."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from keisei.library.catalog import Catalog
+from keisei.library.shelf import Layer, layer_of
+from keisei.records.error import OperatorError
+from keisei.records.problem import Problem
+from keisei.settings import Settings
+
+KIT = Path(__file__).parent / "kit"
+
+
+def catalog(
+    settings: Settings,
+    *,
+    kit_root: Path | None = None,
+    start: Path | None = None,
+    warn: Callable[[Problem], None] | None = None,
+) -> Catalog:
+    """The catalog of a working directory: kit, kit root, user, project, from the lowest layer to the highest."""
+    return Catalog(layers(settings, kit_root=kit_root or settings.kit_root, start=start or Path.cwd()), warn)
+
+
+def layers(settings: Settings, *, kit_root: Path | None, start: Path) -> list[Layer]:
+    """The layers. Raises OperatorError for a kit root that is not a folder."""
+    found = [Layer("kit", KIT)]
+    project = project_layer(start)
+    root = kit_root or seed_root(start)
+    if root is not None:
+        if not root.is_dir():
+            message = f"kit root `{root}` is not a folder"
+            raise OperatorError(
+                message, "name the folder that holds `_capabilities/` and `_roles/`, or `capabilities/`"
+            )
+        found.append(layer_of("root", root))
+    if settings.config_home is not None and (settings.config_home / "keisei").is_dir():
+        found.append(Layer("user", settings.config_home / "keisei"))
+    if project is not None and all(project.folder != layer.folder for layer in found):
+        found.append(project)
+    return found
+
+
+def project_layer(start: Path) -> Layer | None:
+    """The nearest folder upward with keisei.toml or `.keisei/`."""
+    for folder in _upward(start):
+        if (folder / "keisei.toml").is_file() or (folder / ".keisei").is_dir():
+            return Layer("project", folder / ".keisei")
+    return None
+
+
+def seed_root(start: Path) -> Path | None:
+    """The nearest folder upward in the originals' layout."""
+    for folder in _upward(start):
+        if (folder / "_capabilities").is_dir() or (folder / "_roles").is_dir():
+            return folder
+    return None
+
+
+def _upward(start: Path) -> Iterator[Path]:
+    absolute = start.absolute()
+    yield absolute
+    yield from absolute.parents
