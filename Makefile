@@ -9,8 +9,8 @@ PY := .venv/bin/python
 # Extra arguments for pytest: make test ARGS="-k lint -x"
 ARGS ?=
 
-.PHONY: help setup setup-test demo test check format format-check lint types imports docs docs-check bench soak \
-  requirements clean
+.PHONY: help setup setup-test demo test check format format-check lint types imports schemas docs docs-check bench \
+  soak requirements clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -27,7 +27,7 @@ demo: setup ## See keisei at work
 test: setup-test ## Run the tests; more arguments in ARGS=
 	@$(PY) -m pytest -q -n 2 $(ARGS)
 
-check: format-check lint types imports test docs-check ## The whole bar: format, lint, types, imports, tests, docs
+check: format-check lint types imports schemas test docs-check ## The whole bar: format, lint, types, imports, schemas, tests, docs
 
 format: setup-test ## Format the code
 	@$(PY) -m ruff format
@@ -43,6 +43,9 @@ types: setup-test ## Check the types of src
 
 imports: setup-test ## Check that the floors hold
 	@$(PY) .venv/bin/lint-imports
+
+schemas: setup ## Compare the published schemas with the last release
+	@$(PY) scripts/released.py
 
 docs: setup ## Write the generated pages of docs/
 	@$(PY) scripts/docs.py

@@ -7,8 +7,6 @@
 import contextlib
 import os
 import sys
-import tempfile
-import traceback
 from importlib import import_module
 from pathlib import Path
 
@@ -82,6 +80,9 @@ def say_error(error: KeiseiError) -> None:
 
 
 def _our_bug() -> int:
+    import tempfile
+    import traceback
+
     report = traceback.format_exc()
     try:
         handle, path = tempfile.mkstemp(prefix="keisei-report-", suffix=".txt")

@@ -53,17 +53,26 @@ def _read(path: Path, shown: str) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except (OSError, ValueError) as error:
         raise _unreadable(shown, _reason(error)) from error
-    with open(handle, "rb") as file:  # noqa: PTH123 - opened by descriptor, so that a pipe cannot block
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise _unreadable(shown, "it is not a regular file")
-        try:
-            raw = file.read(LIMIT + 1)
-        except OSError as error:
-            raise _unreadable(shown, _reason(error)) from error
+        raw = _upto(handle, LIMIT + 1)
+    except OSError as error:
+        raise _unreadable(shown, _reason(error)) from error
+    finally:
+        os.close(handle)
     if len(raw) > LIMIT:
         message = f"larger than {LIMIT // 1024} KiB, the limit of an authored file"
         raise AuthorError([Problem(code="too-large", path=shown, message=message)])
     return raw
+
+
+def _upto(handle: int, limit: int) -> bytes:
+    parts: list[bytes] = []
+    while limit > 0 and (part := os.read(handle, limit)):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
 
 
 def _reason(error: Exception) -> str:

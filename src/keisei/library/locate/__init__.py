@@ -47,6 +47,20 @@ def nearest(where: Mapping[Path, Position], path: Path) -> Position:
     return Position(1, 1)
 
 
+def position_at(text: str, offset: int) -> Position:
+    """Return the position of a character, counted from 0."""
+    return _position(_line_starts(text), offset)
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(end.end() for end in LINE_END.finditer(text))]
+
+
+def _position(lines: list[int], offset: int) -> Position:
+    line = bisect_right(lines, offset)
+    return Position(line, offset - lines[line - 1] + 1)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Place:
     """One value of a text and the places inside it. Offsets count characters from 0; None is not known."""
@@ -73,7 +87,7 @@ class Place:
 
     def positions(self, text: str) -> Positions:
         """Return all positions of the tree under this root. The tree is kept and must not change any more."""
-        lines = [0, *(end.end() for end in LINE_END.finditer(text))]
+        lines = _line_starts(text)
         return Positions(
             keys=_Where(self, lines, lambda place: place.key),
             values=_Where(self, lines, lambda place: place.value),
@@ -96,8 +110,7 @@ class _Where(Mapping[Path, Position]):
         offset = None if place is None else self._offset_of(place)
         if offset is None:
             raise KeyError(path)
-        line = bisect_right(self._lines, offset)
-        return Position(line, offset - self._lines[line - 1] + 1)
+        return _position(self._lines, offset)
 
     def __iter__(self) -> Iterator[Path]:
         pending: list[tuple[Path, Place]] = [((), self._root)]
@@ -132,6 +145,8 @@ class Growth:
         self.root = Place()
         self._open: list[_Open] = []
         self._slot: Place | None = self.root
+        self.repeated: int | None = None
+        """Where a mapping first writes one of its keys for the second time."""
 
     @property
     def depth(self) -> int:
@@ -145,6 +160,8 @@ class Growth:
 
     def key(self, name: str, offset: int) -> None:
         """Name the value that comes next."""
+        if self.repeated is None and name in self._open[-1].place.children:
+            self.repeated = offset
         self._slot = self._open[-1].place.add(name, key=offset)
 
     def scalar(self, offset: int) -> None:

@@ -6,7 +6,7 @@ text, and a composed alias has forgotten where it stood.
 
 import yaml
 
-from keisei.library.locate import Growth, Position, Positions
+from keisei.library.locate import Growth, Position, Positions, position_at
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -25,6 +25,15 @@ def positions(text: str) -> Positions:
         return _grow(text).root.positions(text)
     except (yaml.YAMLError, UnicodeError, _TooDeepError):
         return Positions(keys={}, values={})
+
+
+def first_duplicate(text: str) -> Position | None:
+    """Return where a mapping writes one of its keys for the second time, or None. Never raises."""
+    try:
+        repeated = _grow(text).repeated
+    except (yaml.YAMLError, UnicodeError, _TooDeepError):
+        return None
+    return None if repeated is None else position_at(text, repeated)
 
 
 class _TooDeepError(Exception):
@@ -68,28 +77,3 @@ def _name(names: dict[str, str], event: yaml.NodeEvent) -> str:
     if event.anchor is not None:
         names[event.anchor] = event.value
     return event.value
-
-
-def first_duplicate(text: str) -> Position | None:
-    """Return where a mapping writes one of its keys for the second time, or None. Never raises."""
-    open_: list[set[str] | None] = []
-    waits_for_key: list[bool] = []
-    try:
-        for event in yaml.parse(text, LOADER):
-            if isinstance(event, yaml.CollectionEndEvent):
-                open_.pop()
-                waits_for_key.pop()
-            elif isinstance(event, yaml.NodeEvent):
-                keys = open_[-1] if open_ else None
-                if keys is not None and waits_for_key[-1] and isinstance(event, yaml.ScalarEvent):
-                    if event.value in keys:
-                        return Position(event.start_mark.line + 1, event.start_mark.column + 1)
-                    keys.add(event.value)
-                if keys is not None:
-                    waits_for_key[-1] = not waits_for_key[-1]
-                if isinstance(event, yaml.CollectionStartEvent):
-                    open_.append(set() if isinstance(event, yaml.MappingStartEvent) else None)
-                    waits_for_key.append(True)
-    except (yaml.YAMLError, UnicodeError):
-        return None
-    return None
