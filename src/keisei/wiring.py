@@ -6,7 +6,6 @@ from pathlib import Path
 from keisei.library.catalog import Catalog
 from keisei.library.shelf import Layer, layer_of
 from keisei.records.error import OperatorError
-from keisei.records.problem import Problem
 from keisei.settings import Settings
 
 KIT = Path(__file__).parent / "kit"
@@ -17,7 +16,7 @@ def catalog(
     *,
     kit_root: Path | None = None,
     start: Path | None = None,
-    warn: Callable[[Problem], None] | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Catalog:
     """The catalog of a working directory: kit, kit root, user, project, from the lowest layer to the highest."""
     return Catalog(layers(settings, kit_root=kit_root or settings.kit_root, start=start or Path.cwd()), warn)

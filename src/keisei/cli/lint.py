@@ -24,7 +24,7 @@ def command(kind: str, files: tuple[Path, ...], strict: bool, kit_root: Path | N
     KIND is atoms, capabilities, roles, tasks, skills, workflows, profiles, task-types, agents, project or all. FILES
     are task files, or the original's runtime.json. The shipped kit is checked where there is no other layer.
     """
-    catalog = open_catalog(kit_root)
+    catalog = open_catalog(kit_root, quiet=True)
     if files:
         report = Report()
         for path in files:

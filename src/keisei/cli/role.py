@@ -66,7 +66,7 @@ def _text(role: ResolvedRole) -> str:
     lines = [
         f"{role.name}: {head.display_name or role.name}",
         f"  {head.description or ''}".rstrip(),
-        f"spawnable: {'yes' if head.spawnable else 'no (RULE 0.13: the orchestrator holds git)'}",
+        f"spawnable: {'yes' if role.spawnable else 'no (RULE 0.13: the orchestrator holds git)'}",
         f"extends: {' -> '.join(role.chain[1:]) or 'nothing'}",
         "capabilities:",
         *(f"  {name}" for name in role.capabilities),

@@ -25,8 +25,8 @@ def role_page(roles: Sequence[ResolvedRole]) -> str:
 
 def _section(number: int, role: ResolvedRole) -> str:
     head, docs = role.manifest.role, role.manifest.docs
-    lines = [f"## {number}. {role.name}{'' if head.spawnable else ' (cannot be spawned)'}", ""]
-    if not head.spawnable:
+    lines = [f"## {number}. {role.name}{'' if role.spawnable else ' (cannot be spawned)'}", ""]
+    if not role.spawnable:
         notice = (
             "**Not spawnable.** RULE 0.13: only the orchestrator holds git. compose, prepare, spawn and run refuse it."
         )

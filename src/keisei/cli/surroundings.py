@@ -28,11 +28,15 @@ def settings() -> Settings:
     return read_settings()
 
 
-def open_catalog(kit_root: Path | None) -> Catalog:
-    """The catalog of the working directory; warnings go to stderr."""
-    return catalog(settings(), kit_root=kit_root, warn=warn)
+def open_catalog(kit_root: Path | None, *, quiet: bool = False) -> Catalog:
+    """The catalog of the working directory. Old names are told on stderr, unless `quiet`: lint tells them in place."""
+    return catalog(settings(), kit_root=kit_root, warn=None if quiet else _say)
+
+
+def _say(sentence: str) -> None:
+    click.echo(f"warning: {sentence}", err=True)
 
 
 def warn(problem: Problem) -> None:
-    """A warning for people, on stderr."""
+    """A warning about a file, on stderr."""
     click.echo(problem.render(), err=True)

@@ -18,13 +18,6 @@ class Translation(Struct):
     notes: list[str] = field(default_factory=list)
     """What to tell the author; spellings that stay valid leave none."""
 
-    def origin(self, path: Path) -> Path:
-        """Where to look for this path in the file as it was written."""
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.renamed:
-                return self.renamed[path[:length]] + path[length:]
-        return path
-
 
 def translate(name: str, data: object) -> Translation:
     """Data of that name in the stored form. Never raises: what it does not understand, the schema will refuse."""

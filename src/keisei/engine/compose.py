@@ -9,14 +9,19 @@ from keisei.rules.role import ResolvedRole
 
 def compose_task(library: Library, spec: TaskSpec) -> bytes:
     """The prompt. Raises Refused for a role that cannot be spawned; a missing fragment is an error, never left out."""
-    role = spawnable_role(library, spec)
-    return compose((library.fragment(name) for name in role.capabilities), spec)
+    return compose((library.fragment(name) for name in holding(spawnable_role(library, spec), spec)), spec)
+
+
+def holding(role: ResolvedRole, spec: TaskSpec) -> tuple[str, ...]:
+    """The rules that hold for this task: a rule the task elevates is neither told nor judged."""
+    elevated = spec.elevate.capabilities if spec.elevate else ()
+    return tuple(name for name in role.capabilities if name not in elevated)
 
 
 def spawnable_role(library: Library, spec: TaskSpec) -> ResolvedRole:
     """The task's role. Falls closed: a role that is only documented is refused here, whoever asks."""
     role = library.resolved_role(spec.task.role)
-    if not role.manifest.role.spawnable:
+    if not role.spawnable:
         message = f"role `{role.name}` cannot be spawned; by RULE 0.13 the orchestrator holds git"
         raise Refused(message, "use `edit-local`")
     return role

@@ -1,12 +1,11 @@
 """Prepare: everything a person or a harness needs to spawn one agent by hand."""
 
-from keisei.engine.compose import spawnable_role
+from keisei.engine.compose import compose_task, holding, spawnable_role
 from keisei.engine.ports import Library
 from keisei.records.form import Record
 from keisei.records.id import SpawnId
 from keisei.records.task_spec import TaskSpec
 from keisei.rules.agent_id import automatic
-from keisei.rules.bundle import compose
 from keisei.rules.dna import dna
 from keisei.rules.role import ResolvedRole
 
@@ -31,7 +30,7 @@ class Prepared(Record, frozen=True, kw_only=True):
 def prepare_task(library: Library, spec: TaskSpec, task_path: str, unix_ms: int, entropy: int) -> Prepared:
     """The spawn. `entropy` gives the id's suffix and the DNA's nonce, so that equal questions get equal answers."""
     role = spawnable_role(library, spec)
-    prompt = compose((library.fragment(name) for name in role.capabilities), spec)
+    prompt = compose_task(library, spec)
     agent_id = SpawnId(spec.task.agent_id) if spec.task.agent_id else automatic(role.name, unix_ms, entropy)
     return Prepared(
         agent_id=agent_id,
@@ -42,7 +41,7 @@ def prepare_task(library: Library, spec: TaskSpec, task_path: str, unix_ms: int,
         description=f"{role.name} agent {'-'.join(agent_id.split('-')[:2])}",
         verify_command=f"kei-agent-runtime verify {task_path} <worktree-path>",
         ledger_row=f"running agent-id={agent_id} role={role.name} parent={spec.task.parent_agent or 'none'}",
-        dna=dna(role.name, role.capabilities, spec, entropy >> 16),
+        dna=dna(role.name, holding(role, spec), spec, entropy >> 16),
     )
 
 

@@ -18,6 +18,12 @@ from keisei.rules.scope import glob_fault
 WORDS = 200
 LISTS = frozenset({"files-whitelist", "files-denylist", "bash-patterns-allowed", "tools-allowed"})
 """Lists of the task and the role that a gate may take its patterns from."""
+RULES = {
+    "command": ("check", "test", "warnings"),
+    "diff": ("scope", "no-writes", "git-state", "git-scope", "dependencies", "length", "deletions", "rules"),
+    "report": ("fields", "severity", "verdict", "merge-result", "ledger-row", "fork-audit"),
+}
+"""The built-in predicates a verify may name, by its kind."""
 NAME = re.compile(r"(?<![\w:-])(?:policy|scope|quality|safety|output|tools|verify)::[a-z][a-z0-9-]*")
 
 
@@ -154,6 +160,11 @@ def _verify(
         yield document.problem(
             "no-gate-kind", ("verify", "kind"), "a verify of kind `command` needs `command` or `rule`"
         )
+    elif verify.rule is not None and verify.rule not in RULES.get(kind, ()):
+        known = RULES.get(kind, ())
+        message = f"no predicate of kind `{kind}` is called `{verify.rule}`"
+        hint = nearest(verify.rule, known) or f"known: {', '.join(known) or 'none'}"
+        yield document.problem("wrong-value", ("verify", "rule"), message, hint)
     elif kind in ("diff", "report") and not verify.rule:
         yield document.problem("no-gate-kind", ("verify", "kind"), f"a verify of kind `{kind}` needs `rule`")
 

@@ -13,7 +13,6 @@ from keisei.library.shelf import Found, Layer, candidates, listed
 from keisei.library.source import inside, read_source
 from keisei.records.capability import CapabilityManifest
 from keisei.records.error import AuthorError, OperatorError
-from keisei.records.problem import Problem
 from keisei.records.role import RoleManifest
 from keisei.rules.role import ResolvedRole, resolve_role
 
@@ -31,10 +30,10 @@ _warned: set[str] = set()
 class Catalog:
     """Authored files of all layers. Loading raises AuthorError; asking for what is not there raises OperatorError."""
 
-    def __init__(self, layers: Iterable[Layer], warn: Callable[[Problem], None] | None = None) -> None:
+    def __init__(self, layers: Iterable[Layer], warn: Callable[[str], None] | None = None) -> None:
         """Layers from the lowest to the highest. `warn` hears of old names, once each in a process."""
         self.layers = tuple(layers)
-        self._warn = warn or (lambda _problem: None)
+        self._warn = warn or (lambda _sentence: None)
         self._loaded: dict[tuple[str, str], Loaded] = {}
         self._names: dict[str, dict[str, list[Found]]] = {}
 
@@ -91,10 +90,7 @@ class Catalog:
     def _deprecate(self, name: str, target: str) -> None:
         if name not in _warned:
             _warned.add(name)
-            document = self.loaded("capability", name).document
-            reason = f"capability `{name}` is an old name of `{target}`"
-            hint = f"write `{target}`"
-            self._warn(document.problem("deprecated", ("capability", "name"), reason, hint, severity="warning"))
+            self._warn(f"capability `{name}` is an old name; write `{target}`")
 
     def capability(self, name: str) -> CapabilityManifest:
         """The manifest of that very name, alias stubs included."""

@@ -31,6 +31,8 @@ class Document:
         self.form = form
         self.text = source.text if text is None else text
         self.first_line = first_line
+        self.renamed: dict[Path, Path] = {}
+        """Where a path of the translated data stands in the text; filled by whoever translates."""
         self.data = self._plain(self._parsed())
 
     @cached_property
@@ -41,8 +43,14 @@ class Document:
 
     def position(self, path: Path, at: Literal["key", "value"] = "value") -> Position:
         """The line and column of a path, in the file and not in the fragment."""
-        found = nearest(self.positions.keys if at == "key" else self.positions.values, path)
+        found = nearest(self.positions.keys if at == "key" else self.positions.values, self._written(path))
         return Position(found.line + self.first_line - 1, found.column)
+
+    def _written(self, path: Path) -> Path:
+        for length in range(len(path) if self.renamed else 0, 0, -1):
+            if path[:length] in self.renamed:
+                return self.renamed[path[:length]] + path[length:]
+        return path
 
     def problem(  # noqa: PLR0913 - a problem has this many parts
         self,

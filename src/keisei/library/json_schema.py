@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import jsonschema_rs
 
@@ -30,7 +31,7 @@ def compiled(schema: dict[str, Any], path: Path) -> jsonschema_rs.Draft7Validato
     return jsonschema_rs.Draft7Validator(
         body,
         validate_formats=True,
-        base_uri=BASE + str(path.resolve()).lstrip("/"),
+        base_uri=BASE + quote(str(path.resolve()).lstrip("/")),
         retriever=_Retriever(path.parent),
     )
 
@@ -45,7 +46,7 @@ class _Retriever:
         if not uri.startswith(BASE):
             message = f"`{uri}` is not a file beside the schema; nothing is fetched"
             raise ValueError(message)
-        path = Path("/" + uri.removeprefix(BASE).partition("#")[0]).resolve()
+        path = Path("/" + unquote(uri.removeprefix(BASE).partition("#")[0])).resolve()
         shared = (ancestor / "_schemas" / "fragments" for ancestor in self.folder.parents)
         if not any(path.is_relative_to(root) for root in (self.folder, *shared)):
             message = f"`{path.name}` is outside the schema's folder"

@@ -84,7 +84,7 @@ def lint(catalog: Catalog, kinds: Iterable[str], layers: Iterable[Layer]) -> Rep
             for layer in wanted:
                 file = project_file(layer)
                 if file is not None:
-                    report.add("project", check_project(file, root=layer.name == "project"))
+                    report.add("project", check_project(file, catalog.names("agent"), root=layer.name == "project"))
         else:
             for layer in wanted:
                 for found in listed(kind, layer):
@@ -123,9 +123,11 @@ def _atoms(catalog: Catalog, layers: tuple[Layer, ...], report: Report) -> None:
 
 
 def task_files(layers: Iterable[Layer]) -> Iterator[Path]:
-    """Task files a layer keeps: `tasks/<id>/task.toml` of a seed root, and the kit's examples."""
+    """Task files a layer keeps: `tasks/<id>/task.toml` of a root or project, and the kit's examples."""
     for layer in layers:
-        yield from sorted(layer.folder.glob("tasks/*/task.toml"))
+        beside = [layer.folder.parent] if layer.folder.name == ".keisei" else []
+        for folder in (*beside, layer.folder):
+            yield from sorted(folder.glob("tasks/*/task.toml"))
         yield from sorted(layer.folder.glob("examples/tasks/*.toml"))
 
 

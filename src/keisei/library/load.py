@@ -23,6 +23,7 @@ class Loaded(NamedTuple):
 def load(document: Document, name: str, *, data: object = None, prefix: tuple[str | int, ...] = ()) -> Loaded:
     """The record. Raises AuthorError with every problem. `data` and `prefix` name a part of the document."""
     translation = translate(name, document.data if data is None else data)
+    document.renamed |= {(*prefix, *new): (*prefix, *old) for new, old in translation.renamed.items()}
     found = violations(name, translation.data)
     if not found:
         try:
@@ -32,8 +33,7 @@ def load(document: Document, name: str, *, data: object = None, prefix: tuple[st
         else:
             return Loaded(record, document, _dialect_warning(document, translation.notes, prefix))
     problems = (
-        document.problem(each.code, (*prefix, *translation.origin(each.path)), each.message, each.hint, at=each.at)
-        for each in found
+        document.problem(each.code, (*prefix, *each.path), each.message, each.hint, at=each.at) for each in found
     )
     raise AuthorError(sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0, problem.message)))
 

@@ -9,7 +9,7 @@ from keisei.library.load import Loaded
 from keisei.library.project import unknown_adapter
 from keisei.library.shelf import Found
 from keisei.records.adapter import STYLES
-from keisei.records.error import AuthorError
+from keisei.records.error import AuthorError, KeiseiError
 from keisei.records.problem import Problem
 from keisei.records.profile import SubagentProfile
 
@@ -38,8 +38,8 @@ def _role(catalog: Catalog, profile: SubagentProfile, document: Document) -> Ite
         yield document.problem("dangling", ("role",), f"role `{profile.role}` does not exist", hint)
         return
     try:
-        spawnable = catalog.role(profile.role).role.spawnable
-    except AuthorError:
+        spawnable = catalog.resolved_role(profile.role).spawnable
+    except KeiseiError:
         return  # told with the role
     if not spawnable:
         message = f"role `{profile.role}` cannot be spawned; by RULE 0.13 the orchestrator holds git"

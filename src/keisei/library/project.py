@@ -66,8 +66,8 @@ def adapters_of(project: Loaded) -> dict[str, Loaded]:
     return adapters
 
 
-def check_project(path: Path, *, root: bool) -> Iterator[Problem]:
-    """Lint of one keisei.toml; `root` says that it stands at a project's root."""
+def check_project(path: Path, agents: Iterable[str], *, root: bool) -> Iterator[Problem]:
+    """Lint of one keisei.toml; `agents` are the ones there are, `root` says that it stands at a project's root."""
     try:
         project = load_project(path)
         adapters = adapters_of(project)
@@ -78,6 +78,10 @@ def check_project(path: Path, *, root: bool) -> Iterator[Problem]:
         yield project.document.problem(
             "missing-key", (), "missing table `[project]`", 'add `[project]` with `name = "..."`'
         )
+    agent = project.record.project.agent if project.record.project else None
+    if agent is not None and agent not in agents:
+        hint = nearest(agent, list(agents)) or "make it under `.keisei/agents/<name>/agent.toml`"
+        yield project.document.problem("dangling", ("project", "agent"), f"agent `{agent}` does not exist", hint)
     for adapter_id, adapter in adapters.items():
         yield from adapter.warnings
         yield from check_adapter(adapter, ("adapters", adapter_id), adapter_id)

@@ -13,7 +13,7 @@ from keisei.records.error import AuthorError, OperatorError
 from keisei.records.problem import Problem
 from keisei.records.role import RoleManifest
 from keisei.rules.pattern import samples
-from keisei.rules.role import ResolvedRole, Tangled
+from keisei.rules.role import GIT_HOLDER, ResolvedRole, Tangled
 
 
 def check_role(catalog: Catalog, found: Found, loaded: Loaded) -> Iterator[Problem]:
@@ -73,6 +73,10 @@ def _patterns(manifest: RoleManifest, document: Document) -> Iterator[Problem]:
 
 
 def _contradictions(catalog: Catalog, resolved: ResolvedRole, document: Document) -> Iterator[Problem]:
+    if resolved.manifest.role.spawnable and not resolved.spawnable:
+        holder = next((name for name in resolved.chain if not catalog.role(name).role.spawnable), GIT_HOLDER)
+        message = f"cannot be spawned, because `{holder}` cannot: by RULE 0.13 the orchestrator holds git"
+        yield document.problem("contradiction", ("role", "name"), message, "write `spawnable = false`")
     for name in resolved.relaxed_in_vain:
         index = resolved.manifest.capabilities.relaxes.index(name)
         message = f"relaxes `{name}`, which no parent requires"

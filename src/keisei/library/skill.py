@@ -59,6 +59,7 @@ def check_skill(loaded: Loaded, folder_name: str) -> Iterator[Problem]:
         if relative is not None:
             target = inside(loaded.document.source.path.parent, relative)
             if target is None or not target.is_file():
+                beside = parse(read_source(loaded.document.source.path.parent / "skill.toml"))
                 code = "outside" if target is None else "missing-file"
-                message = f"skill.toml: {key} `{relative}` is {'outside the skill' if target is None else 'missing'}"
-                yield loaded.document.problem(code, (), message)
+                message = f"`{relative}` is {'outside the skill' if target is None else 'missing'}"
+                yield beside.problem(code, (key,), message)

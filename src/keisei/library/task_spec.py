@@ -87,7 +87,7 @@ def _role(catalog: Catalog, spec: TaskSpec, document: Document) -> Iterator[Prob
             "dangling", ("task", "role"), f"role `{name}` cannot be used: {error.message}", error.hint
         )
         return
-    if not role.manifest.role.spawnable:
+    if not role.spawnable:
         message = f"role `{name}` cannot be spawned; by RULE 0.13 the orchestrator holds git"
         yield document.problem("not-spawnable", ("task", "role"), message, "use `edit-local`")
         return

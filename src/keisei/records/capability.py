@@ -81,6 +81,10 @@ class GatePart(Record, frozen=True, kw_only=True, rename="kebab"):
     on_error: Literal["deny", "allow"] = default("deny")
     """Which way it falls when it breaks."""
 
+    def __post_init__(self) -> None:
+        """Refuse a script gate without a script."""
+        _scripted(self.kind, self.path)
+
 
 class VerifyPart(Record, frozen=True, kw_only=True, rename="kebab"):
     """The verify: checked after the return, on the merged tree."""
@@ -105,6 +109,16 @@ class VerifyPart(Record, frozen=True, kw_only=True, rename="kebab"):
     """Longer counts as an error, never as held."""
     severity: Severity = default("block")
     """block rejects the candidate, warn and advisory only tell."""
+
+    def __post_init__(self) -> None:
+        """Refuse a script verify without a script."""
+        _scripted(self.kind, self.path)
+
+
+def _scripted(kind: str | None, path: str | None) -> None:
+    if kind == "script" and path is None:
+        message = "kind `script` needs `path`"
+        raise ValueError(message)
 
 
 class TestVector(Record, frozen=True, kw_only=True, rename="kebab"):

@@ -211,7 +211,7 @@ CODES: dict[str, Explained] = {
 }
 
 
-class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Problem(Struct, frozen=True, kw_only=True):
     """One thing to mend."""
 
     code: str

@@ -7,6 +7,8 @@ from keisei.records.error import KeiseiError
 from keisei.records.role import Escalation, RoleIsolation, RoleManifest, RoleTools
 
 DEEPEST = 16
+GIT_HOLDER = "git-ops"
+"""The role that documents who holds git. No file can make it, or what extends it, spawnable: RULE 0.13."""
 
 
 class Tangled(KeiseiError):
@@ -30,6 +32,8 @@ class ResolvedRole(NamedTuple):
     tools: RoleTools
     escalation: Escalation
     isolation: RoleIsolation
+    spawnable: bool
+    """Whether an agent may have it: only if neither it nor a parent is documented only."""
     relaxed_in_vain: tuple[str, ...]
     """Names it relaxes that no parent requires."""
 
@@ -56,6 +60,7 @@ def resolve_role(name: str, role: Callable[[str], RoleManifest], canonical: Call
         tools=next((each.tools for each in line if each.tools), RoleTools()),
         escalation=next((each.escalation for each in line if each.escalation), Escalation()),
         isolation=next((each.isolation for each in line if each.isolation), RoleIsolation()),
+        spawnable=all(each.role.spawnable and each.role.name != GIT_HOLDER for each in line) and name != GIT_HOLDER,
         relaxed_in_vain=tuple(vain),
     )
 

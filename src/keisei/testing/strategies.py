@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC
 from functools import cache, reduce
-from operator import or_
+from operator import add, or_
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -14,7 +14,7 @@ from keisei.contracts.registry import record_type
 from keisei.records.agent import AgentIdentity
 from keisei.records.atom import PackageFile
 from keisei.records.attempt import TaskAttempt
-from keisei.records.capability import CapabilityHead, GatePart, VerifyPart
+from keisei.records.capability import GatePart, VerifyPart
 from keisei.records.decision import GateDecision
 from keisei.records.finding import FindingRecord
 from keisei.records.form import Record
@@ -107,13 +107,24 @@ def _float(info: inspect.FloatType) -> st.SearchStrategy[float]:
     return _floats(low, high, above_low=info.gt is not None, below_high=info.lt is not None)
 
 
-# Hashes stand in nearly every record, and drawing them character by character takes most of the time of a test.
-_HASHES: dict[str, st.SearchStrategy[str]] = {
-    "^[0-9a-f]{64}$": st.binary(min_size=32, max_size=32).map(bytes.hex),
-    "^([0-9a-f]{40}|[0-9a-f]{64})$": st.sampled_from([20, 32]).flatmap(
-        lambda size: st.binary(min_size=size, max_size=size).map(bytes.hex)
-    ),
+# Drawn in a few large steps: `from_regex` goes character by character, and then these take most of the time of a test.
+_LETTERS, _DIGITS = "abcdefghijklmnopqrstuvwxyz", "0123456789"
+_WORDS = st.builds(add, st.sampled_from(_LETTERS), st.text(_LETTERS + _DIGITS, max_size=8))
+_SLUGS = st.builds(add, st.sampled_from(_LETTERS), st.text(_LETTERS + _DIGITS + "-", max_size=63))
+_KEBAB = st.lists(_WORDS, min_size=1, max_size=3).map("-".join)
+
+
+def _hashes(size: int) -> st.SearchStrategy[str]:
+    return st.binary(min_size=size, max_size=size).map(bytes.hex)
+
+
+_QUICK: dict[str, st.SearchStrategy[str]] = {
+    "^[0-9a-f]{64}$": _hashes(32),
+    "^([0-9a-f]{40}|[0-9a-f]{64})$": _hashes(20) | _hashes(32),
+    "^[a-z][a-z0-9-]{0,63}::[a-z][a-z0-9-]{0,63}$": st.builds("{}::{}".format, _SLUGS, _SLUGS),
+    "^[a-z][a-z0-9]*(-[a-z0-9]+)*::[a-z][a-z0-9]*(-[a-z0-9]+)*$": st.builds("{}::{}".format, _KEBAB, _KEBAB),
 }
+"""Patterns that stand in nearly every record."""
 
 
 def _string(info: inspect.StrType) -> st.SearchStrategy[str]:
@@ -121,7 +132,7 @@ def _string(info: inspect.StrType) -> st.SearchStrategy[str]:
     if info.pattern is None:
         # Without a bound Hypothesis draws long texts that show nothing a short one does not.
         return st.text(CHARACTERS, min_size=shortest, max_size=min(longest or 12, shortest + 12))
-    matching = _HASHES[info.pattern] if info.pattern in _HASHES else _matching(info.pattern)
+    matching = _QUICK[info.pattern] if info.pattern in _QUICK else _matching(info.pattern)
     return matching.filter(lambda text: shortest <= len(text) and (longest is None or len(text) <= longest))
 
 
@@ -217,11 +228,6 @@ def _identity(_draw: Draw, fields: Fields) -> None:
     fields["agent_id"] = fields["internal_name"]
 
 
-def _head(draw: Draw, fields: Fields) -> None:
-    if fields.get("alias") is None:
-        _need(draw, CapabilityHead, fields, "category", "version", "description")
-
-
 def _gate(draw: Draw, fields: Fields) -> None:
     if fields.get("kind") == "script":
         _need(draw, GatePart, fields, "path")
@@ -295,7 +301,6 @@ def _workflow(draw: Draw, fields: Fields) -> None:
 
 _INVARIANTS: dict[type[Record], Callable[[Draw, Fields], None]] = {
     AgentIdentity: _identity,
-    CapabilityHead: _head,
     FindingRecord: _finding,
     GateDecision: _decision,
     GatePart: _gate,

@@ -1,0 +1,96 @@
+#!/bin/sh
+# Shows what keisei does at this stage: it lints and composes. Run by `make demo`, after the set-up.
+#
+# Needs .venv, and nothing else: no network, no agent, no settings of the user. Everything is written into a temporary
+# folder that is removed at the end, also after an interruption. Ends with 1 where something differs from what it says.
+set -eu
+
+cd "$(dirname "$0")/.."
+root=$(pwd -P)
+examples=$root/src/keisei/kit/examples/tasks
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/keisei-demo.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 141' PIPE
+trap 'exit 143' TERM
+
+# The kit as it ships: a user's own layer, a kit root and a project around us take no part.
+mkdir -p "$work/project/.keisei" "$work/home"
+export HOME="$work/home" XDG_CONFIG_HOME="$work/home/.config" KEI_KIT_ROOT=
+
+# -I: neither PYTHONPATH nor a file called keisei.py in the way. -X utf8: in the C locale, -I would mean ASCII.
+keisei() { "$root/.venv/bin/python" -I -X utf8 -m keisei "$@"; }
+step() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
+say() { printf '  %s\n' "$*"; }
+quote() { sed 's/^/    | /' "$1"; }
+differs() {
+    printf '\nThis is not what the demo promises: %s\n' "$1" >&2
+    [ ! -s "$work/said" ] || sed 's/^/  /' "$work/said" >&2
+    exit 1
+}
+
+# Runs a command that must be refused with exit code 1, and keeps what it said.
+refused() {
+    code=0
+    "$@" >"$work/said" 2>&1 || code=$?
+    [ "$code" = 1 ] || differs "\`$*\` ends with $code instead of 1"
+}
+
+bold='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then
+    bold=$(printf '\033[1m') plain=$(printf '\033[0m')
+fi
+
+[ -x "$root/.venv/bin/python" ] || { echo "keisei: cannot run .venv/bin/python; run: make setup" >&2; exit 1; }
+cd "$work/project"
+
+printf '%s: it reads, lints and composes. It does not run agents yet.\n' "$(keisei --version)"
+
+step "1. Lint the kit that ships"
+keisei lint --strict --kit-root "$root/src/keisei/kit" >"$work/said" 2>&1 || differs "the kit has problems"
+grep -q 'no errors, no warnings$' "$work/said" || differs "the kit has problems"
+say "\$ keisei lint --strict --kit-root src/keisei/kit"
+quote "$work/said"
+
+step "2. Compose the shipped example tasks into prompts"
+count=0
+for file in "$examples"/*.toml; do
+    name=$(basename "$file" .toml)
+    mkdir -p "$name"
+    cp "$file" "$name/task.toml"
+    keisei agent compose "$name/task.toml" >"$work/prompt" 2>"$work/said" || differs "$name does not compose"
+    cmp -s "$work/prompt" "$name/prompt.md" || differs "prompt.md of $name is not what was printed"
+    role=$(sed -n 's/^role = "\(.*\)"$/\1/p' "$file")
+    rules=$(($(grep -c '^---$' "$name/prompt.md") - 1))
+    words=$(wc -w <"$name/prompt.md" | tr -d ' ')
+    say "$(printf '%-17s role %-11s %s rules, then scope and task: %4s words' "$name" "$role" "$rules" "$words")"
+    count=$((count + 1))
+done
+[ "$count" = 5 ] || differs "there are $count example tasks instead of 5"
+say "The end of the critic's prompt, after its rules:"
+sed -n '/^## Your task/,$p' critic/prompt.md >"$work/tail"
+[ -s "$work/tail" ] || differs "the critic's prompt has no scope block"
+quote "$work/tail" | sed 's/ *$//'
+
+step "3. A role that nobody may have is refused"
+mkdir -p push
+printf '[task]\nrole = "git-ops"\n\n[body]\ntext = "Push the branch."\n' >push/task.toml
+refused keisei agent compose push/task.toml
+grep -q 'RULE 0\.13' "$work/said" || differs "the refusal does not name RULE 0.13"
+[ ! -e push/prompt.md ] || differs "a refused task has a prompt"
+say "\$ keisei agent compose push/task.toml"
+quote "$work/said"
+
+step "4. A misspelt key is an error, with its place and a hint"
+mkdir -p typo
+printf '[task]\nrole = "edit-local"\n\n[scope]\nfile-whitelist = ["src/**"]\n' >typo/task.toml
+refused keisei lint tasks typo/task.toml
+grep -q 'typo/task\.toml:5:1: error\[unknown-key\]' "$work/said" || differs "the place of the mistake is not named"
+grep -q 'did you mean .files-whitelist.?' "$work/said" || differs "there is no hint"
+say "\$ keisei lint tasks typo/task.toml"
+quote "$work/said"
+
+printf '\nAll of it was as promised. Nothing was run: a prompt is what this stage ends with.\n'
+printf 'Next: docs/tutorial/first-role.md. What is not there yet: docs/explanation/what-comes-next.md.\n'
