@@ -27,6 +27,11 @@ def schema(name):
     return generated_schema(name, examples(name))
 
 
+@cache
+def validator(name):
+    return jsonschema_rs.Draft7Validator(schema(name), validate_formats=True)
+
+
 def used(data, part, definitions):
     """Which properties of which shapes a document uses, as (title, property)."""
     if "$ref" in part:
@@ -59,9 +64,9 @@ def test_the_examples_stand_in_the_schema(name):
 
 @pytest.mark.parametrize(("name", "number"), CASES)
 def test_an_example_fits_its_schema(name, number):
-    validator = jsonschema_rs.Draft7Validator(schema(name), validate_formats=True)
+    errors = validator(name).iter_errors(examples(name)[number])
 
-    complaints = [f"{error.instance_path}: {error.message}" for error in validator.iter_errors(examples(name)[number])]
+    complaints = [f"{error.instance_path}: {error.message}" for error in errors]
 
     assert complaints == []
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from keisei.records.error import AuthorError, KeiseiError
+from keisei.records.problem import printable
 
 EXITS = {
     0: "done",
@@ -65,9 +66,9 @@ def _quiet_pipe():  # type: ignore[no-untyped-def]  # noqa: ANN202 - a context m
 
 def complain(message: str, hint: str | None = None) -> None:
     """An error for people, on stderr."""
-    click.echo(f"{click.style('error:', fg='red', bold=True)} {message}", err=True)
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(message)}", err=True)
     if hint:
-        click.echo(f"  hint: {hint}", err=True)
+        click.echo(f"  hint: {printable(hint)}", err=True)
 
 
 def say_error(error: KeiseiError) -> None:

@@ -51,7 +51,7 @@ def build(name: str, data: object) -> Any:  # noqa: ANN401 - the record type tha
 
 def data_of(record: object) -> Any:  # noqa: ANN401 - JSON
     """A record as JSON-ready data; what was left out stays left out."""
-    return msgspec.to_builtins(record)
+    return msgspec.json.decode(msgspec.json.encode(record))
 
 
 def pointer(path: Path) -> str:
@@ -82,7 +82,7 @@ def _told(error: jsonschema_rs.ValidationError, root: Mapping[str, Any]) -> Iter
         names = list(_node(root, error.schema_path[:-1]).get("properties", {}))
         for key in facts["unexpected"]:
             hint = nearest(key, names) or f"known keys: {', '.join(names) or 'none'}"
-            yield Violation((*path, key), "key", "unknown-key", f"unknown key `{key}`", hint)
+            yield Violation((*path, key), "key", "unknown-key", f"unknown key {shown(key)}", hint)
     elif kind == "Required":
         yield Violation(path, "value", "missing-key", _because(error, root, f"missing key `{facts['property']}`"))
     elif kind == "PropertyNames":

@@ -33,6 +33,13 @@ class Change(NamedTuple):
 
 def changes(old: object, new: object) -> tuple[Change, ...]:
     """Every difference that matters to a validator; empty where there is none. Never raises, always ends."""
+    try:
+        return _changes(old, new)
+    except RecursionError:
+        return (Change("", "unknown", "nested too deeply to compare"),)
+
+
+def _changes(old: object, new: object) -> tuple[Change, ...]:
     before, after = _plain(old), _plain(new)
     if json.dumps(before, sort_keys=True) == json.dumps(after, sort_keys=True):
         return ()
@@ -173,10 +180,9 @@ def _enum(key: str, old: Parts, new: Parts, path: str) -> Iterator[Change]:
 
 
 def _sets(lost: Iterable[object], gained: Iterable[object], path: str) -> Iterator[Change]:
-    if lost:
-        yield Change(path, "breaking", f"{_words(lost)} is refused now")
-    if gained:
-        yield Change(path, "compatible", f"{_words(gained)} is accepted now")
+    told = [f"{_words(values)} is {what} now" for values, what in ((lost, "refused"), (gained, "accepted")) if values]
+    if told:
+        yield Change(path, "breaking" if lost else "compatible", ", ".join(told))
 
 
 def _required(key: str, old: Parts, new: Parts, path: str) -> Iterator[Change]:

@@ -1,5 +1,6 @@
 """Dialects: the originals' spellings, translated at the door. One form is stored; one warning tells of the rest."""
 
+import re
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
@@ -153,12 +154,18 @@ def _outcome(table: dict[str, Any], path: Path, into: Translation) -> None:
         _intent(intent, (*path, "follow_up_tasks", index), into)
 
 
+CHANGED = re.compile(r"^(?:added|changed|created|deleted|modified|removed|updated): +| +\([^()]*\)$| +- .*$")
+
+
 def _changed_file(change: object, into: Translation) -> object:
     """`created: path`, `path (note)`, `path - summary` and objects all mean a path."""
-    if isinstance(change, dict) and isinstance(found := change.get("path", change.get("file")), str):
+    found = change.get("path", change.get("file")) if isinstance(change, dict) else change
+    if not isinstance(found, str):
+        return change
+    path = CHANGED.sub("", found).strip()
+    if path != change:
         into.notes.append("`file_changes` entries are paths now")
-        return found
-    return change
+    return path
 
 
 def _capability(table: dict[str, Any], path: Path, into: Translation) -> None:

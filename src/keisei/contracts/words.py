@@ -1,10 +1,12 @@
 """Words for what a schema says in symbols, so that an error can be read aloud."""
 
+from keisei.records.problem import printable
+
 PATTERNS = {
     r"^[^\r\n]*$": "a single line",
     "^[0-9a-f]{64}$": "a sha256 in lower-case hexadecimal (64 digits)",
     "^([0-9a-f]{40}|[0-9a-f]{64})$": "a git object id (40 or 64 hexadecimal digits)",
-    r"^(?!/)(?!(?:.*/)?\.\.(?:/|$))[^\x00]+$": "a relative path without `..`",
+    r"^(?!/)(?!(?:.*/)?\.\.(?:/|$))[^\x00-\x1f\x7f\u2028\u2029]+$": "a relative path, no `..`, no control characters",
     "^[a-z][a-z0-9-]{0,63}$": "lower-case letters, digits and dashes, starting with a letter, at most 64",
     "^[a-z][a-z0-9-]{0,63}::[a-z][a-z0-9-]{0,63}$": "`category::slug` in lower-case letters, digits and dashes",
     "^[a-z][a-z0-9]*(-[a-z0-9]+)*::[a-z][a-z0-9]*(-[a-z0-9]+)*$": "`package::verb`, both in kebab-case",
@@ -17,7 +19,7 @@ PATTERNS = {
     "^[a-z][a-z0-9_-]*$": "lower-case letters, digits, `_` and `-`, starting with a letter",
     "^[a-z][a-z0-9_.-]*$": "lower-case letters, digits, `_`, `.` and `-`, starting with a letter",
     "^[A-Z][A-Za-z0-9]*$": "PascalCase",
-    r"^[^\s]+$": "text without white space",
+    r"^[!-~]+$": "visible ASCII characters without spaces",
     r"^\[\[[^\[\]]+\]\]$": "a link such as `[[kei-task::create]]`",
     "^[A-Z][A-Z0-9_]*$": "the name of an environment variable in capitals",
     "^[a-z][a-z0-9-]*$": "lower-case letters, digits and dashes, starting with a letter",
@@ -47,9 +49,9 @@ def kind_of(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as it is quoted in a message: short, on one line."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    text = " ".join(text.split()) or "(empty)"
+    """A value as it is quoted in a message: short, on one line, and unable to command a terminal."""
+    text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    text = printable(" ".join(text.split())) or "(empty)"
     return f"`{text[:60]}…`" if len(text) > 60 else f"`{text}`"  # noqa: PLR2004 - a line's worth
 
 

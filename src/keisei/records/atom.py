@@ -47,7 +47,7 @@ class SideEffect(Record, frozen=True, kw_only=True):
 
     op: EffectOp
     """What is done."""
-    domain: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\s]+$")]
+    domain: Annotated[str, Meta(min_length=1, max_length=128, pattern="^[!-~]+$")]
     """To what, for example `kei-task-db` or `fs`."""
 
 

@@ -36,7 +36,9 @@ Text = Annotated[str, Meta(min_length=1)]
 Line = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\r\n]*$")]
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 GitObject = Annotated[str, Meta(pattern="^([0-9a-f]{40}|[0-9a-f]{64})$")]
-RelativePath = Annotated[str, Meta(min_length=1, pattern=r"^(?!/)(?!(?:.*/)?\.\.(?:/|$))[^\x00]+$")]
+RelativePath = Annotated[
+    str, Meta(min_length=1, pattern=r"^(?!/)(?!(?:.*/)?\.\.(?:/|$))[^\x00-\x1f\x7f\u2028\u2029]+$")
+]
 Slug = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]{0,63}$")]
 CapabilityName = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]{0,63}::[a-z][a-z0-9-]{0,63}$")]
 AtomId = Annotated[str, Meta(pattern="^[a-z][a-z0-9]*(-[a-z0-9]+)*::[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=128)]

@@ -211,6 +211,13 @@ CODES: dict[str, Explained] = {
 }
 
 
+def printable(text: str) -> str:
+    """The text with everything escaped that could command a terminal or turn a line round: files are hostile."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
 class Problem(Struct, frozen=True, kw_only=True):
     """One thing to mend."""
 
@@ -236,5 +243,5 @@ class Problem(Struct, frozen=True, kw_only=True):
 
     def render(self) -> str:
         """One line, and a second one for the hint."""
-        text = f"{self.place}: {self.severity}[{self.code}]: {self.message}"
-        return f"{text}\n  hint: {self.hint}" if self.hint else text
+        text = printable(f"{self.place}: {self.severity}[{self.code}]: {self.message}")
+        return f"{text}\n  hint: {printable(self.hint)}" if self.hint else text
