@@ -18,6 +18,7 @@ class Setting(NamedTuple):
 SETTINGS = (
     Setting("kit_root", "KEI_KIT_ROOT", "", "A kit root that overlays the shipped kit; `--kit-root` wins over it."),
     Setting("config_home", "XDG_CONFIG_HOME", "~/.config", "The folder whose `keisei/` is the user's layer."),
+    Setting("home", "HOME", "~", "The folder whose `.claude/agents/_primitives/_rust` is read where no root is given."),
     Setting("creator", "KEI_CREATOR_ID", "unknown", "Who stands as creator in the lineage of new and forked files."),
     Setting("no_color", "NO_COLOR", "", "Any value switches colours off."),
 )
@@ -28,6 +29,7 @@ class Settings(NamedTuple):
 
     kit_root: Path | None
     config_home: Path | None
+    home: Path | None
     creator: str
     no_color: bool
 
@@ -39,6 +41,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     return Settings(
         kit_root=Path(values["kit_root"]) if values["kit_root"] else None,
         config_home=_expanded(values["config_home"]),
+        home=_expanded(values["home"]),
         creator=values["creator"],
         no_color=bool(values["no_color"]),
     )

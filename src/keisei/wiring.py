@@ -5,6 +5,7 @@ from pathlib import Path
 
 from keisei.library.catalog import Catalog
 from keisei.library.shelf import Layer, layer_of
+from keisei.library.source import is_folder
 from keisei.records.error import OperatorError
 from keisei.settings import Settings
 
@@ -26,9 +27,9 @@ def layers(settings: Settings, *, kit_root: Path | None, start: Path) -> list[La
     """The layers. Raises OperatorError for a kit root that is not a folder."""
     found = [Layer("kit", KIT)]
     project = project_layer(start)
-    root = kit_root or seed_root(start)
+    root = kit_root or seed_root(start) or _home_packages(settings.home)
     if root is not None:
-        if not root.is_dir():
+        if not is_folder(root):
             message = f"kit root `{root}` is not a folder"
             raise OperatorError(
                 message, "name the folder that holds `_capabilities/` and `_roles/`, or `capabilities/`"
@@ -39,6 +40,12 @@ def layers(settings: Settings, *, kit_root: Path | None, start: Path) -> list[La
     if project is not None and all(project.folder != layer.folder for layer in found):
         found.append(project)
     return found
+
+
+def _home_packages(home: Path | None) -> Path | None:
+    """Where the originals install atoms; read where nothing else is given."""
+    folder = home / ".claude" / "agents" / "_primitives" / "_rust" if home is not None else None
+    return folder if folder is not None and is_folder(folder) else None
 
 
 def project_layer(start: Path) -> Layer | None:

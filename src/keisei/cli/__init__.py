@@ -9,12 +9,21 @@ import sys
 
 def main() -> int:
     """`keisei`."""
-    if sys.argv[1:] in (["--version"], ["-V"]):
-        from keisei import __version__
-
-        sys.stdout.write(f"keisei {__version__}\n")
+    if sys.argv[1:] in (["--version"], ["-V"]) and _say_version():
         return 0
     return _run("keisei.cli.app:app", "keisei", usage=1)
+
+
+def _say_version() -> bool:
+    """Answer with no import. False where nothing could be written: the door meets that again, and says so."""
+    from keisei import __version__
+
+    try:
+        sys.stdout.write(f"keisei {__version__}\n")
+        sys.stdout.flush()
+    except (OSError, AttributeError):
+        return False
+    return True
 
 
 def kei_agent_runtime() -> int:
@@ -27,7 +36,7 @@ def kei_capability() -> int:
     return _run("keisei.cli.capability:seed", "kei-capability", usage=2, failure=2)
 
 
-def _run(command: str, name: str, *, usage: int, failure: int | None = None) -> int:
+def _run(command: str, name: str, *, usage: int, failure: int = 1) -> int:
     from keisei.cli.door import run
 
     return run(command, name, usage=usage, failure=failure)

@@ -3,17 +3,19 @@
 import click
 from click.shell_completion import get_completion_class
 
+HELP = """Print the completion script of a shell.
 
-@click.command("completion")
+\b
+bash:  eval "$(keisei completion bash)"
+zsh:   eval "$(keisei completion zsh)"
+fish:  keisei completion fish | source
+"""
+
+
+@click.command("completion", help=HELP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> int:
-    r"""Print the completion script of a shell.
-
-    \b
-    bash:  eval "$(keisei completion bash)"
-    zsh:   eval "$(keisei completion zsh)"
-    fish:  keisei completion fish | source
-    """
+    """Print the completion script of a shell."""
     from keisei.cli.app import app
 
     script = get_completion_class(shell)

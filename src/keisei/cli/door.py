@@ -4,7 +4,6 @@
 127 a program is missing, 130 interrupted.
 """
 
-import contextlib
 import os
 import sys
 from importlib import import_module
@@ -13,7 +12,8 @@ from pathlib import Path
 import click
 
 from keisei.records.error import AuthorError, KeiseiError
-from keisei.records.problem import printable
+from keisei.records.problem import tidy
+from keisei.settings import read_settings
 
 EXITS = {
     0: "done",
@@ -28,47 +28,66 @@ EXITS = {
 }
 
 
-def run(command: str, name: str, *, usage: int, failure: int | None = None) -> int:
+def run(command: str, name: str, *, usage: int, failure: int = 1) -> int:
     """Run a click command and return its exit code. Never shows a traceback."""
-    module, attribute = command.split(":")
+    _open_what_is_closed()
     try:
-        with _quiet_pipe():
-            target: click.Command = getattr(import_module(module), attribute)
-            result = target.main(prog_name=name, standalone_mode=False)
-            sys.stdout.flush()
-        return result if isinstance(result, int) else 0
+        code = _called(command, name)
+        sys.stdout.flush()
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
         error.show(sys.stderr)
         return usage
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt, EOFError):
         return 130
+    except BrokenPipeError:  # a reader that went away, as `head` does, is not an error
+        return _silenced(0)
     except KeiseiError as error:
         say_error(error)
-        return 1 if failure is None else failure
+        return failure
     except OSError as error:
         place = f" {error.filename}" if error.filename else ""
         complain(f"{(error.strerror or str(error)).lower()}:{place or ' while reading or writing'}")
-        return 1 if failure is None else failure
+        return _silenced(failure)
     except Exception:  # noqa: BLE001 - whatever is left is our bug, and a person must not read a traceback for it
         return _our_bug()
+    return code
 
 
-@contextlib.contextmanager
-def _quiet_pipe():  # type: ignore[no-untyped-def]  # noqa: ANN202 - a context manager of nothing
-    """A reader that went away, as `head` does, is not an error."""
+def _called(command: str, name: str) -> int:
+    """The command's own exit code. click's `main` is left out, because it takes broken pipes for itself."""
+    module, attribute = command.split(":")
+    target: click.Command = getattr(import_module(module), attribute)
+    if f"_{name.replace('-', '_').upper()}_COMPLETE" in os.environ:
+        target.main(prog_name=name)
     try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with target.make_context(name, sys.argv[1:]) as context:
+            result = target.invoke(context)
+    except click.exceptions.Exit as exit_:
+        result = exit_.exit_code
+    return result if isinstance(result, int) else 0
+
+
+def _open_what_is_closed() -> None:
+    """A stream that was closed by the caller is None in Python; nobody below should have to think of that."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 - stays open
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - stays open
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - stays open
+
+
+def _silenced(code: int) -> int:
+    """Nothing more can be written; keep Python from trying when it shuts down."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return code
 
 
 def complain(message: str, hint: str | None = None) -> None:
     """An error for people, on stderr."""
-    click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(message)}", err=True)
+    mark = "error:" if read_settings().no_color else click.style("error:", fg="red", bold=True)
+    click.echo(f"{mark} {tidy(message)}", err=True)
     if hint:
-        click.echo(f"  hint: {printable(hint)}", err=True)
+        click.echo(f"  hint: {tidy(hint)}", err=True)
 
 
 def say_error(error: KeiseiError) -> None:

@@ -60,7 +60,10 @@ def _summary(report: Report) -> str:
         "atom": "packages",
         "runtime": "runtime files",
     }
-    looked = ", ".join(f"{count} {names[kind] if count != 1 else kind}" for kind, count in report.files.items())
+    singles = {"atom": "package", "runtime": "runtime file"}
+    looked = ", ".join(
+        f"{count} {names[kind] if count != 1 else singles.get(kind, kind)}" for kind, count in report.files.items()
+    )
     return f"checked {looked or 'nothing'}: {_count(errors, 'error')}, {_count(warnings, 'warning')}"
 
 

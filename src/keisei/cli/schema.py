@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from keisei.cli.output import emit_json, json_option, table
+from keisei.contracts.check import data_of
 from keisei.contracts.compare import changes
 from keisei.contracts.registry import FORMS, NAMES, known, schema_id
 from keisei.contracts.schema import schema
@@ -15,7 +16,7 @@ from keisei.library.document import Document, parse
 from keisei.library.json_schema import canonical_text, read_schema
 from keisei.library.load import load
 from keisei.library.source import Source, read_source, shown_path
-from keisei.records.error import OperatorError, WorldFault
+from keisei.records.error import AuthorError, OperatorError, WorldFault
 
 group = click.Group("schema", help="Published schemas: list, show, export, check, diff.")
 
@@ -74,11 +75,17 @@ def check(file: Path, name: str, as_json: bool) -> int:
     """Validate one FILE (TOML, YAML or JSON; - is JSON on stdin) as a record."""
     short = known(name)
     document = _stdin() if str(file) == "-" else parse(read_source(file))
-    loaded = load(document, short)
+    try:
+        loaded = load(document, short)
+    except AuthorError as error:
+        if not as_json:
+            raise
+        emit_json({"ok": False, "name": short, "problems": [data_of(problem) for problem in error.problems]})
+        return 1
     for problem in loaded.warnings:
         click.echo(problem.render(), err=True)
     if as_json:
-        emit_json({"ok": True, "name": short, "warnings": [problem.render() for problem in loaded.warnings]})
+        emit_json({"ok": True, "name": short, "problems": [data_of(problem) for problem in loaded.warnings]})
     else:
         click.echo(f"{document.source.shown} is a valid {short}")
     return 0

@@ -12,6 +12,8 @@ from keisei.contracts.words import FORMATS, PATTERNS, TYPES, kind_of, listed, ne
 from keisei.records.error import ContractViolation
 
 Path = tuple[str | int, ...]
+HINTS = 50
+"""Unknown keys of one object that are compared with the known ones; a flood of them is not a slip."""
 
 
 class Violation(NamedTuple):
@@ -80,8 +82,9 @@ def _told(error: jsonschema_rs.ValidationError, root: Mapping[str, Any]) -> Iter
         yield from _choice(error, facts, root)
     elif kind == "AdditionalProperties":
         names = list(_node(root, error.schema_path[:-1]).get("properties", {}))
-        for key in facts["unexpected"]:
-            hint = nearest(key, names) or f"known keys: {', '.join(names) or 'none'}"
+        for number, key in enumerate(facts["unexpected"]):
+            near = nearest(key, names) if number < HINTS else None
+            hint = near or f"known keys: {', '.join(names) or 'none'}"
             yield Violation((*path, key), "key", "unknown-key", f"unknown key {shown(key)}", hint)
     elif kind == "Required":
         yield Violation(path, "value", "missing-key", _because(error, root, f"missing key `{facts['property']}`"))

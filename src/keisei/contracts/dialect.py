@@ -94,8 +94,9 @@ def _adapter(table: dict[str, Any], path: Path, into: Translation) -> None:
     _rename(table, path, ADAPTER, into)
     if "mode" in table and "kind" not in table:
         mode = table.pop("mode")
-        table["kind"] = table.pop("driver", mode) if mode == "agent-cli" else mode
-        into.renamed[(*path, "kind")] = (*path, "mode")
+        driven = mode == "agent-cli" and "driver" in table
+        table["kind"] = table.pop("driver") if driven else mode
+        into.renamed[(*path, "kind")] = (*path, "driver" if driven else "mode")
         into.notes.append("`mode` and `driver` are now `kind`")
     if isinstance(table.get("autonomy"), str):
         table["autonomy"] = {"profile": table["autonomy"]}
@@ -198,6 +199,12 @@ def _pipe(table: dict[str, Any], path: Path, into: Translation) -> None:
         _drop(table["pipe"], "cache", "follows from the atoms' effects", into)
 
 
+def _atom(table: dict[str, Any], _path: Path, _into: Translation) -> None:
+    """Seed 003 writes `deprecated: null` for an atom that is not."""
+    if "deprecated" in table and table["deprecated"] is None:
+        del table["deprecated"]
+
+
 RULES: dict[str, tuple[Callable[[dict[str, Any], Path, Translation], None], ...]] = {
     "task.intent": (_intent,),
     "task.record": (_intent,),
@@ -206,6 +213,7 @@ RULES: dict[str, tuple[Callable[[dict[str, Any], Path, Translation], None], ...]
     "task.outcome": (_outcome,),
     "adapter.config": (_adapter,),
     "agent.profile": (_profile,),
+    "atom.manifest": (_atom,),
     "capability.manifest": (_capability,),
     "role.manifest": (_lineage,),
     "pipe.definition": (_pipe,),

@@ -1,12 +1,18 @@
 """Words for what a schema says in symbols, so that an error can be read aloud."""
 
+from collections.abc import Iterable
+from itertools import islice
+
 from keisei.records.problem import printable
+
+MANY, LIKE, LONGEST = 60, 2, 64
+""""Did you mean" looks at this many names, this different in length, this long."""
 
 PATTERNS = {
     r"^[^\r\n]*$": "a single line",
     "^[0-9a-f]{64}$": "a sha256 in lower-case hexadecimal (64 digits)",
     "^([0-9a-f]{40}|[0-9a-f]{64})$": "a git object id (40 or 64 hexadecimal digits)",
-    r"^(?!/)(?!(?:.*/)?\.\.(?:/|$))[^\x00-\x1f\x7f\u2028\u2029]+$": "a relative path, no `..`, no control characters",
+    r"^(?!/)(?!(?:.*/)?\.\.(?:/|$))[^\x00-\x1f\x7f\u2028\u2029]+$": "a relative path without `..`",
     "^[a-z][a-z0-9-]{0,63}$": "lower-case letters, digits and dashes, starting with a letter, at most 64",
     "^[a-z][a-z0-9-]{0,63}::[a-z][a-z0-9-]{0,63}$": "`category::slug` in lower-case letters, digits and dashes",
     "^[a-z][a-z0-9]*(-[a-z0-9]+)*::[a-z][a-z0-9]*(-[a-z0-9]+)*$": "`package::verb`, both in kebab-case",
@@ -19,7 +25,7 @@ PATTERNS = {
     "^[a-z][a-z0-9_-]*$": "lower-case letters, digits, `_` and `-`, starting with a letter",
     "^[a-z][a-z0-9_.-]*$": "lower-case letters, digits, `_`, `.` and `-`, starting with a letter",
     "^[A-Z][A-Za-z0-9]*$": "PascalCase",
-    r"^[!-~]+$": "visible ASCII characters without spaces",
+    r"^[!-~]+$": "text without white space",
     r"^\[\[[^\[\]]+\]\]$": "a link such as `[[kei-task::create]]`",
     "^[A-Z][A-Z0-9_]*$": "the name of an environment variable in capitals",
     "^[a-z][a-z0-9-]*$": "lower-case letters, digits and dashes, starting with a letter",
@@ -60,14 +66,14 @@ def listed(values: object) -> str:
     return ", ".join(shown(value) for value in values) if isinstance(values, list | tuple) else shown(values)
 
 
-def nearest(word: object, candidates: object) -> str | None:
-    """`did you mean ...?`, where something is near enough."""
+def nearest(word: object, candidates: Iterable[object] | None) -> str | None:
+    """`did you mean ...?`, where something is near enough. Bounded: of many names only those of like length count."""
     from difflib import get_close_matches  # noqa: PLC0415 - error path only
 
-    names = (
-        [str(candidate) for candidate in candidates]
-        if isinstance(candidates, list | tuple | dict | set | frozenset)
-        else []
-    )
-    near = get_close_matches(str(word), names, n=1, cutoff=0.6)
+    text = str(word)[:LONGEST]
+    names = [str(candidate) for candidate in candidates or ()]
+    if len(names) > MANY:
+        like = (name for name in names if abs(len(name) - len(text)) <= LIKE and name[:2] == text[:2])
+        names = list(islice(like, MANY))
+    near = get_close_matches(text, names, n=1, cutoff=0.6)
     return f"did you mean `{near[0]}`?" if near else None

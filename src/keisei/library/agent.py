@@ -6,7 +6,7 @@ from pathlib import Path
 
 from keisei.library.load import Loaded
 from keisei.library.shelf import Found
-from keisei.library.source import inside, read_source
+from keisei.library.source import inside, is_file, read_source
 from keisei.records.agent import AgentConstitution, AgentFile
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
@@ -38,7 +38,7 @@ def _papers(file: AgentFile, loaded: Loaded) -> Iterator[Problem]:
     for key, paper in PAPERS.items():
         named = getattr(file.identity, f"{key}_ref")
         path = inside(folder, named or paper)
-        there = path is not None and path.is_file()
+        there = path is not None and is_file(path)
         if named is not None and not there:
             yield loaded.document.problem("missing-file", ("identity", f"{key}_ref"), f"`{named}` is missing")
         elif file.constitution is not None and not there:

@@ -1,17 +1,16 @@
 """Atoms and their packages: frontmatter, schemas, metadata, links. The scan is tolerant, lint is strict."""
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from keisei.contracts.words import nearest
 from keisei.library.document import Document, parse, parse_frontmatter
 from keisei.library.json_schema import read_schema, schema_problems
 from keisei.library.load import Loaded, load
-from keisei.library.source import inside, read_source, shown_path
+from keisei.library.source import inside, is_file, is_folder, read_source, shown_path
 from keisei.records.atom import AtomManifest
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
@@ -42,7 +41,7 @@ class Atom(NamedTuple):
 def read_package(folder: Path) -> Package:
     """A package with its version and what is wrong with its metadata. Never raises."""
     for file, steps in METADATA.items():
-        if (folder / file).is_file():
+        if is_file(folder / file):
             try:
                 document = parse(read_source(folder / file))
             except AuthorError as error:
@@ -54,9 +53,7 @@ def read_package(folder: Path) -> Package:
 
 
 def _metadata(document: Document, steps: tuple[str, ...]) -> Iterator[Problem]:
-    data: Any = document.data
-    for step in steps:
-        data = data.get(step) if isinstance(data, dict) else None
+    data = _inside(document.data, steps)
     if data is None:
         yield document.problem("missing-key", steps, f"missing table `[{'.'.join(steps)}]`")
         return
@@ -65,9 +62,12 @@ def _metadata(document: Document, steps: tuple[str, ...]) -> Iterator[Problem]:
     except AuthorError as error:
         yield from error.problems
         return
-    migrations = record.migrations_dir
-    if migrations is not None and not (document.source.path.parent / migrations).is_dir():
-        yield document.problem("missing-file", (*steps, "migrations_dir"), f"folder `{migrations}` is missing")
+    if record.migrations_dir is not None:
+        place, folder = (*steps, "migrations_dir"), inside(document.source.path.parent, record.migrations_dir)
+        if folder is None:
+            yield document.problem("outside", place, f"`{record.migrations_dir}` leads out of the package")
+        elif not is_folder(folder):
+            yield document.problem("missing-file", place, f"folder `{record.migrations_dir}` is missing")
 
 
 def _version(document: Document, folder: Path) -> str | None:
@@ -85,13 +85,19 @@ def _workspace_version(folder: Path) -> str | None:
     """Cargo's `version.workspace = true` means the nearest workspace above."""
     for ancestor in folder.parents:
         try:
-            data = tomllib.loads(read_source(ancestor / "Cargo.toml").text)
-        except (AuthorError, tomllib.TOMLDecodeError):
+            document = parse(read_source(ancestor / "Cargo.toml"))
+        except AuthorError:
             continue
-        version = data.get("workspace", {}).get("package", {}).get("version")
+        version = _inside(document.data, ("workspace", "package", "version"))
         if isinstance(version, str):
             return version
     return None
+
+
+def _inside(data: object, steps: tuple[str, ...]) -> object:
+    for step in steps:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
 
 
 def atom_files(package: Package) -> list[Path]:
@@ -175,14 +181,14 @@ def _schema(atom: Atom, side: str) -> Iterator[Problem]:
     folder = document.source.path.parent
     yield from schema_problems(document, (side, "schema"), folder, part.schema)
     path = inside(folder, part.schema)
-    if side != "input" or path is None or not path.is_file() or "required" not in document.data.get("input", {}):
+    if side != "input" or path is None or not is_file(path) or "required" not in document.data.get("input", {}):
         return
     try:
         required = read_schema(path).get("required", [])
     except AuthorError:
         return
-    if sorted(map(str, required)) != sorted(part.required):
-        message = f"required {list(part.required)} differs from the schema's {list(required)}"
+    if isinstance(required, list) and sorted(map(str, required)) != sorted(part.required):
+        message = f"required {list(part.required)} differs from the schema's {required}"
         yield document.problem("contradiction", ("input", "required"), message)
 
 
@@ -191,7 +197,7 @@ def _links(atom: Atom, ids: frozenset[str], rules: frozenset[str]) -> Iterator[P
     for index, link in enumerate(atom.manifest.related):
         if problem := _dead(link[2:-2].strip(), ids, rules):
             yield document.problem("dangling", ("related", index), *problem)
-    for number, line in enumerate(atom.body.splitlines(), start=atom.body_line):
+    for number, line in enumerate(atom.body.split("\n"), start=atom.body_line):
         for match in LINK.finditer(line):
             if problem := _dead(match[1].strip(), ids, rules):
                 message, hint = problem

@@ -1,6 +1,7 @@
 """Capabilities checked: the three artefacts are there, can be judged with, and say one thing."""
 
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from keisei.library.catalog import Catalog
 from keisei.library.document import Document
 from keisei.library.load import Loaded
 from keisei.library.shelf import Found
-from keisei.library.source import inside, read_source
+from keisei.library.source import inside, is_file, read_source
 from keisei.records.capability import CapabilityManifest, GatePart, VerifyPart
 from keisei.records.error import AuthorError, OperatorError
 from keisei.records.problem import Problem
@@ -101,7 +102,7 @@ def _text(manifest: CapabilityManifest, document: Document) -> Iterator[Problem]
     if words > WORDS:
         message = f"the fragment has {words} words; the limit is {WORDS}"
         yield Problem(code="text-too-long", path=source.shown, line=1, column=1, message=message)
-    for number, line in enumerate(source.text.splitlines(), start=1):
+    for number, line in enumerate(source.text.split("\n"), start=1):
         for match in NAME.finditer(line):
             if match[0] != manifest.capability.name:
                 message = f"the fragment refers to `{match[0]}`; fragments stand alone"
@@ -120,7 +121,7 @@ def _artefact(document: Document, relative: str, place: tuple[str, ...]) -> tupl
     path = inside(document.source.path.parent, relative)
     if path is None:
         return None, document.problem("outside", place, f"`{relative}` leads out of the capability's folder")
-    if not path.is_file():
+    if not is_file(path):
         return None, document.problem("missing-file", place, f"`{relative}` is missing")
     return path, None
 
@@ -174,7 +175,7 @@ def _compiled(
 ) -> Iterator[Problem]:
     """A part without a kind names a compiled module of the originals: the kit must have a rule of that name."""
     name = manifest.capability.name
-    shipped = next((each for each in catalog.names("capability").get(name, ()) if each.layer.name == "kit"), None)
+    shipped = catalog.shipped("capability", name)
     if module is None:
         message = f"[{part}] declares neither `kind` nor `path`"
         yield document.problem("no-gate-kind", (part,), message)
@@ -198,8 +199,9 @@ def _patterns(manifest: CapabilityManifest, document: Document) -> Iterator[Prob
 def pattern_problem(document: Document, place: tuple[str | int, ...], pattern: str) -> Iterator[Problem]:
     """The complaint about a regular expression that does not compile."""
     try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
+        with warnings.catch_warnings(action="error"):
+            re.compile(pattern)
+    except (re.error, RecursionError, OverflowError, FutureWarning) as error:
         yield document.problem("bad-pattern", place, f"`{pattern}` is not a regular expression: {error}")
 
 

@@ -1,5 +1,6 @@
 """The catalog: every authored thing by name, each loaded once, from the highest layer that has it."""
 
+import os
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import pairwise
@@ -10,7 +11,7 @@ from keisei.contracts.words import nearest
 from keisei.library.document import Document, parse
 from keisei.library.load import Loaded, load
 from keisei.library.shelf import Found, Layer, candidates, listed
-from keisei.library.source import inside, read_source
+from keisei.library.source import inside, is_file, read_source
 from keisei.records.capability import CapabilityManifest
 from keisei.records.error import AuthorError, OperatorError
 from keisei.records.role import RoleManifest
@@ -41,7 +42,7 @@ class Catalog:
         """The file that wins, or None."""
         for layer in reversed(self.layers):
             for path in candidates(kind, name, layer):
-                if path.is_file() or path.is_symlink():
+                if os.path.lexists(path):  # a folder or a pipe in its place is a broken file, not a missing one
                     return Found(name, path, layer)
         return None
 
@@ -63,6 +64,11 @@ class Catalog:
                 raise self.missing(kind, name)
             self._loaded[kind, name] = load_found(kind, found)
         return self._loaded[kind, name]
+
+    def shipped(self, kind: str, name: str) -> Any:  # noqa: ANN401 - the record of that kind
+        """The kit's own record of a name, whoever overrides it; None where the kit has none."""
+        found = next((each for each in self.names(kind).get(name, ()) if each.layer.name == "kit"), None)
+        return None if found is None else load_found(kind, found).record
 
     def missing(self, kind: str, name: str) -> OperatorError:
         """What to say of a name nobody defines."""
@@ -113,7 +119,7 @@ class Catalog:
         relative = manifest.text.path if manifest.text else "text.md"
         folder = loaded.document.source.path.parent
         path = inside(folder, relative)
-        if path is None or not path.is_file():
+        if path is None or not is_file(path):
             place = ("text", "path") if manifest.text else ("capability", "name")
             where = "outside its folder" if path is None else "missing"
             message = f"capability `{name}` has no text: `{relative}` is {where}"

@@ -4,20 +4,24 @@ import json
 import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from functools import cached_property
 from importlib import import_module
+from itertools import islice
 from typing import Any, Literal
 
 import ryaml
 
-from keisei.library.locate import Path, Position, Positions, nearest
+from keisei.library.bomb import LONG_KEY, LONG_NUMBER, yaml_bomb, yaml_too_deep
+from keisei.library.locate import Path, Position, Positions, nearest, position_at
 from keisei.library.source import Source
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
 
 DEPTH = 64
+MOST_DUPLICATES = 20
 Format = Literal["toml", "json", "yaml"]
 SUFFIXES: dict[str, Format] = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 
@@ -81,26 +85,27 @@ class Document:
             raise self._refused("too-deep", 1, 1, f"nested more than {DEPTH} levels") from error
 
     def _toml(self) -> Any:  # noqa: ANN401 - any data
+        if found := LONG_KEY.search(self.text):  # tomllib takes quadratic time for these
+            raise self._refused("too-deep", *position_at(self.text, found.start(1)), f"nested more than {DEPTH} levels")
         try:
             return tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
             line, column, message = _toml_place(str(error), self.text)
-            code = "duplicate-key" if message.startswith(("cannot overwrite", "cannot declare")) else "syntax"
-            if code == "duplicate-key":
-                column = _first_word(self.text, line)
-                message = "this key or table is already there"
-            raise self._refused(code, line, column, message, _toml_hint(self.text, line)) from error
-        except ValueError as error:  # an integer of more digits than Python reads
-            raise self._refused("syntax", 1, 1, str(error).split(";")[0].lower()) from error
+            if message.startswith(("cannot overwrite", "cannot declare", "duplicate inline")):
+                column = _repeated_key(self.text, line, column, message)
+                raise self._refused("duplicate-key", line, column, "this key or table is already there") from error
+            raise self._refused("syntax", line, column, message, _toml_hint(self.text, line)) from error
+        except ValueError as error:
+            raise self._long_number() from error
 
     def _json(self) -> Any:  # noqa: ANN401 - any data
-        twice: list[tuple[dict[str, Any], str]] = []
+        twice: dict[int, tuple[dict[str, Any], list[str]]] = {}
 
         def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
             made = dict(items)
             if len(made) != len(items):
-                seen: set[str] = set()
-                twice.extend((made, key) for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+                counts = Counter(key for key, _ in items)
+                twice[id(made)] = (made, [key for key, count in counts.items() if count > 1])
             return made
 
         try:
@@ -108,17 +113,24 @@ class Document:
         except json.JSONDecodeError as error:
             raise self._refused("syntax", error.lineno, error.colno, error.msg.lower()) from error
         except ValueError as error:
-            raise self._refused("syntax", 1, 1, str(error).split(";")[0].lower()) from error
+            raise self._long_number() from error
         if twice:
+            places = ((*path, key) for path, value in _walk(data) if id(value) in twice for key in twice[id(value)][1])
             raise AuthorError(
-                self.problem("duplicate-key", (*path, key), f"the key `{key}` is written twice", at="key")
-                for path, value in _walk(data)
-                for table, key in twice
-                if value is table
+                self.problem("duplicate-key", place, f"the key `{place[-1]}` is written twice", at="key")
+                for place in islice(places, MOST_DUPLICATES)
             )
         return data
 
+    def _long_number(self) -> AuthorError:
+        """The complaint about an integer of more digits than Python reads."""
+        found = LONG_NUMBER.search(self.text)
+        place = position_at(self.text, found.start()) if found else Position(1, 1)
+        return self._refused("wrong-value", *place, "must be an integer between -(2^53-1) and 2^53-1")
+
     def _yaml(self) -> Any:  # noqa: ANN401 - any data
+        if yaml_too_deep(self.text) or yaml_bomb(self.text):
+            raise self._refused("too-deep", 1, 1, f"nested more than {DEPTH} levels, or repeated too often by aliases")
         try:
             return ryaml.loads(self.text)
         except (ryaml.InvalidYamlError, ValueError) as error:
@@ -139,16 +151,24 @@ class Document:
             raise AuthorError(problems)
         return plain
 
+    def _plain_key(self, key: object, path: Path, table: dict[object, object], problems: list[Problem]) -> str:
+        if isinstance(key, str):
+            if _half_surrogate(key):
+                problems.append(self.problem("not-text", (*path, key), "contains half a surrogate pair", at="key"))
+            return key
+        written = (each[-1] for each in self.positions.keys if each[:-1] == path and each[-1] not in table)
+        name = str(next(written, key))
+        problems.append(self.problem("wrong-type", (*path, name), f"the key `{name}` must be a string", at="key"))
+        return name
+
     def _plain_value(self, value: object, path: Path, problems: list[Problem]) -> object:
         if len(path) > DEPTH:
             raise AuthorError([self.problem("too-deep", path, f"nested more than {DEPTH} levels")])
         if isinstance(value, dict):
-            problems.extend(
-                self.problem("wrong-type", (*path, str(key)), f"the key `{key}` must be a string")
-                for key in value
-                if not isinstance(key, str)
-            )
-            return {str(key): self._plain_value(item, (*path, str(key)), problems) for key, item in value.items()}
+            return {
+                self._plain_key(key, path, value, problems): self._plain_value(item, (*path, str(key)), problems)
+                for key, item in value.items()
+            }
         if isinstance(value, list):
             return [self._plain_value(item, (*path, index), problems) for index, item in enumerate(value)]
         if isinstance(value, datetime | date | time):
@@ -157,7 +177,7 @@ class Document:
             problems.append(self.problem("wrong-value", path, "must be a finite number"))
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 2**53 - 1:
             problems.append(self.problem("wrong-value", path, "must be an integer between -(2^53-1) and 2^53-1"))
-        if isinstance(value, str) and not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+        if isinstance(value, str) and _half_surrogate(value):
             problems.append(self.problem("not-text", path, "contains half a surrogate pair"))
         return value
 
@@ -217,13 +237,19 @@ def _toml_hint(text: str, line: int) -> str | None:
     key, _, value = row.partition("=")
     if value.split("#")[0].strip() in ("null", "nil", "None", "~"):
         return f'TOML has no null; leave the line out, or write `{key.strip()} = ""`'
+    if value.split("#")[0].strip().lower() in ("true", "false"):
+        return f"write `{value.split('#')[0].strip().lower()}`"
     if re.fullmatch(r"\s*[A-Za-z_][\w-]*\s*", value.split("#")[0]) and value.strip() not in ("true", "false"):
         return f'put text in quotes: `{key.strip()} = "{value.split("#")[0].strip()}"`'
     return None
 
 
-def _first_word(text: str, line: int) -> int:
+def _repeated_key(text: str, line: int, column: int, message: str) -> int:
+    """Where the second key stands: tomllib stops behind its value."""
     row = text.split("\n")[line - 1]
+    inline = re.search(r"inline table key '(.*)'", message)
+    if inline:
+        return max(row.rfind(inline[1], 0, column - 1), 0) + 1
     return len(row) - len(row.lstrip()) + 1
 
 
@@ -233,11 +259,18 @@ def _yaml_place(text: str, source: str) -> tuple[int, int, str, str]:
     message = _lower_first(text.split(" at line", maxsplit=1)[0].split(", while", maxsplit=1)[0])
     if "limit exceeded" in text:
         return line, column, "too-deep", message
-    if text.startswith("duplicate entry"):
+    if "duplicate entry" in text:
         found = import_module("keisei.library.locate.yaml").first_duplicate(source)
         line, column = found or (1, 1)
         return line, column, "duplicate-key", "this key is already there"
-    return line, column, "syntax", message.removeprefix("typeError: ")
+    if "unhashable type" in text:
+        line, column = import_module("keisei.library.locate.yaml").first_compound_key(source) or (1, 1)
+        return line, column, "wrong-type", "a key must be a string"
+    return line, column, "syntax", message
+
+
+def _half_surrogate(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _lower_first(text: str) -> str:

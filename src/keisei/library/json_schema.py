@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 import jsonschema_rs
 
 from keisei.library.document import Document, parse
-from keisei.library.source import inside, read_source
+from keisei.library.source import inside, is_file, read_source
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
 
@@ -60,7 +60,7 @@ def schema_problems(document: Document, place: tuple[str | int, ...], folder: Pa
     path = inside(folder, relative)
     if path is None:
         yield document.problem("outside", place, f"`{relative}` leads out of its folder")
-    elif not path.is_file():
+    elif not is_file(path):
         yield document.problem("missing-file", place, f"schema `{relative}` is missing")
     else:
         yield from file_problems(path)
@@ -82,6 +82,9 @@ def file_problems(path: Path) -> Iterator[Problem]:
         yield document.problem("bad-schema", ("$schema",), message)
     try:
         validator = compiled(schema, path)
+    except jsonschema_rs.ValidationError as error:
+        yield document.problem("bad-schema", tuple(error.instance_path), f"does not compile: {_sentence(error)}")
+        return
     except (ValueError, AuthorError, jsonschema_rs.ReferencingError) as error:
         yield document.problem("bad-schema", (), f"does not compile: {_sentence(error)}")
         return

@@ -1,19 +1,21 @@
 """Lint: every authored file of the layers, all problems at once."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from keisei.library.agent import check_agent
 from keisei.library.atom import atom_ids, check_package, read_package
 from keisei.library.capability import check_capability
 from keisei.library.catalog import Catalog, load_found
-from keisei.library.load import Loaded
+from keisei.library.load import MOST, Loaded
 from keisei.library.profile import check_profile
 from keisei.library.project import check_project, project_file
 from keisei.library.role import check_role
 from keisei.library.runtime import load_runtime
 from keisei.library.shelf import Found, Layer, listed, packages
 from keisei.library.skill import check_skill
+from keisei.library.source import shown_path
 from keisei.library.task_spec import check_task, load_task
 from keisei.library.task_type import check_task_type
 from keisei.library.workflow import check_workflow
@@ -55,9 +57,9 @@ class Report:
         self.files: dict[str, int] = {}
 
     def add(self, kind: str, problems: Iterable[Problem]) -> None:
-        """One file was looked at."""
+        """One file was looked at; of a flood of problems the first are kept."""
         self.files[kind] = self.files.get(kind, 0) + 1
-        self.problems.extend(problems)
+        self.problems.extend(islice(problems, MOST))
 
     @property
     def ordered(self) -> list[Problem]:
@@ -87,9 +89,21 @@ def lint(catalog: Catalog, kinds: Iterable[str], layers: Iterable[Layer]) -> Rep
                     report.add("project", check_project(file, catalog.names("agent"), root=layer.name == "project"))
         else:
             for layer in wanted:
-                for found in listed(kind, layer):
+                files = list(listed(kind, layer))
+                for found in files:
                     report.add(kind, _problems(catalog, kind, found))
+                report.problems.extend(_twice(files))
     return report
+
+
+def _twice(files: list[Found]) -> Iterator[Problem]:
+    """Two files of one layer that define one name, such as `x.toml` and `x.json`."""
+    seen: dict[str, Found] = {}
+    for found in files:
+        first = seen.setdefault(found.name, found)
+        if first is not found:
+            message = f"`{found.name}` is defined by {first.path.name} too"
+            yield Problem(code="duplicate-name", path=shown_path(found.path), message=message)
 
 
 def _problems(catalog: Catalog, kind: str, found: Found) -> Iterator[Problem]:

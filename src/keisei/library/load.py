@@ -4,12 +4,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from keisei.contracts.check import invariant, violations
+from keisei.contracts.check import Violation, invariant, violations
 from keisei.contracts.dialect import translate
 from keisei.contracts.registry import record_type
 from keisei.library.document import Document
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
+
+MOST = 200
+"""Problems of one file that are told; a file with more is not read by anybody."""
 
 
 class Loaded(NamedTuple):
@@ -32,10 +35,21 @@ def load(document: Document, name: str, *, data: object = None, prefix: tuple[st
             found = [invariant(error)]
         else:
             return Loaded(record, document, _dialect_warning(document, translation.notes, prefix))
-    problems = (
-        document.problem(each.code, (*prefix, *each.path), each.message, each.hint, at=each.at) for each in found
-    )
-    raise AuthorError(sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0, problem.message)))
+    problems = [
+        document.problem(each.code, (*prefix, *each.path), _named(each, prefix), each.hint, at=each.at)
+        for each in found[:MOST]
+    ]
+    problems.sort(key=lambda problem: (problem.line or 0, problem.column or 0, problem.message))
+    if len(found) > MOST:
+        problems.append(document.problem("more", prefix, f"and {len(found) - MOST} more problems in this file"))
+    raise AuthorError(problems)
+
+
+def _named(violation: Violation, prefix: tuple[str | int, ...]) -> str:
+    """The message; a part of a document is called by its key and not `document`."""
+    if violation.path or not prefix:
+        return violation.message
+    return violation.message.replace("document must", f"`{prefix[-1]}` must", 1)
 
 
 def _dialect_warning(document: Document, notes: list[str], prefix: tuple[str | int, ...]) -> tuple[Problem, ...]:

@@ -61,7 +61,9 @@ def _adapter(
     wanted = STYLES.get(str(kind))
     if wanted is not None and wanted != style:
         message = f"style `{style}` does not fit adapter `{name}`, whose harness is {kind}"
-        yield document.problem("style-mismatch", ("style",), message, f"write `{wanted}`")
+        fallback = place[0] == "fallback_adapter_ids"
+        hint = "name an adapter of the same style" if fallback else f"write `{wanted}`"
+        yield document.problem("style-mismatch", place if fallback else ("style",), message, hint)
 
 
 def skill_problems(

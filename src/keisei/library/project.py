@@ -1,5 +1,6 @@
 """keisei.toml: the project, and the adapters of every layer."""
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -30,7 +31,7 @@ BYPASS = (
 def project_file(layer: Layer) -> Path | None:
     """keisei.toml of a layer: beside `.keisei/`, or in the folder itself."""
     for folder in (layer.folder.parent, layer.folder) if layer.folder.name == ".keisei" else (layer.folder,):
-        if (folder / "keisei.toml").exists():
+        if os.path.lexists(folder / "keisei.toml"):
             return folder / "keisei.toml"
     return None
 
@@ -93,15 +94,24 @@ def check_adapter(loaded: Loaded, prefix: tuple[str, ...], adapter_id: str) -> I
     if adapter.adapter_id != adapter_id:
         message = f"adapter_id `{adapter.adapter_id}` stands under the name `{adapter_id}`"
         yield loaded.document.problem("bad-name", (*prefix, "adapter_id"), message)
-    for index, argument in enumerate(getattr(adapter, "extra_args", ())):
-        if any(argument == flag or argument.endswith(f"={flag}") or argument.startswith(f"{flag}=") for flag in BYPASS):
-            hint = 'say it openly: `autonomy = { profile = "trusted-vm" }`'
-            message = f"`{argument}` gives up a guard and may not stand in extra_args"
-            yield loaded.document.problem("bypass-flag", (*prefix, "extra_args", index), message, hint)
+    autonomy = getattr(adapter, "autonomy", None)
+    lists: dict[tuple[str, ...], tuple[str, ...]] = {("extra_args",): getattr(adapter, "extra_args", ())}
+    if autonomy is not None and autonomy.profile != "trusted-vm":
+        lists["autonomy", "required_args"] = getattr(autonomy, "required_args", ())
+    for place, arguments in lists.items():
+        for index, argument in enumerate(arguments):
+            if _bypasses(argument):
+                hint = 'say it openly: `autonomy = { profile = "trusted-vm" }`'
+                message = f"`{argument}` gives up a guard and may not stand in {place[-1]}"
+                yield loaded.document.problem("bypass-flag", (*prefix, *place, index), message, hint)
     provider = getattr(adapter, "provider", None)
     if provider is not None and provider.base_url and not getattr(adapter, "model", None):
         message = "a provider with a base_url needs a `model`"
         yield loaded.document.problem("missing-key", (*prefix, "provider"), message)
+
+
+def _bypasses(argument: str) -> bool:
+    return any(argument == flag or argument.endswith(f"={flag}") or argument.startswith(f"{flag}=") for flag in BYPASS)
 
 
 def unknown_adapter(name: str, adapters: Iterable[str]) -> tuple[str, str]:

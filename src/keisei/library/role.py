@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 
 from keisei.contracts.words import nearest
 from keisei.library.capability import pattern_problem
 from keisei.library.catalog import Catalog
 from keisei.library.document import Document
-from keisei.library.load import Loaded
+from keisei.library.load import MOST, Loaded
 from keisei.library.shelf import Found
+from keisei.records.capability import CapabilityManifest
 from keisei.records.error import AuthorError, OperatorError
 from keisei.records.problem import Problem
 from keisei.records.role import RoleManifest
-from keisei.rules.pattern import samples
+from keisei.rules.pattern import is_tame, samples
 from keisei.rules.role import GIT_HOLDER, ResolvedRole, Tangled
 
 
@@ -25,7 +27,7 @@ def check_role(catalog: Catalog, found: Found, loaded: Loaded) -> Iterator[Probl
         yield document.problem("bad-name", ("role", "name"), message)
     if not manifest.role.description:
         yield document.problem("missing-key", ("role",), "missing key `description`", severity="warning")
-    problems = [*_references(catalog, manifest, document), *_patterns(manifest, document)]
+    problems = list(islice(chain(_references(catalog, manifest, document), _patterns(manifest, document)), MOST))
     yield from problems
     if any(problem.severity == "error" for problem in problems):
         return
@@ -36,7 +38,15 @@ def check_role(catalog: Catalog, found: Found, loaded: Loaded) -> Iterator[Probl
     except (AuthorError, OperatorError):
         return  # a parent's problem, told with the parent
     else:
-        yield from _contradictions(catalog, resolved, document)
+        inherited = set(_told_of_parent(catalog, resolved, document))
+        yield from (each for each in _contradictions(catalog, resolved, document) if each.message not in inherited)
+
+
+def _told_of_parent(catalog: Catalog, resolved: ResolvedRole, document: Document) -> Iterator[str]:
+    """What is wrong with the parent already, and told there."""
+    if resolved.manifest.capabilities.extends is not None:
+        parent = catalog.resolved_role(resolved.manifest.capabilities.extends)
+        yield from (each.message for each in _contradictions(catalog, parent, document))
 
 
 def _references(catalog: Catalog, manifest: RoleManifest, document: Document) -> Iterator[Problem]:
@@ -105,12 +115,18 @@ def _denying_patterns(catalog: Catalog, resolved: ResolvedRole, pattern: str) ->
     allowed = samples(pattern)
     for name in resolved.capabilities if allowed else ():
         manifest = catalog.capability(name)
-        if manifest.restricts is None or (manifest.gate is not None and manifest.gate.mode == "allow-only"):
+        if manifest.restricts is None or not _refuses(catalog, manifest):
             continue
-        denying = [_first_match(manifest.restricts.tool_patterns, text) for text in allowed]
+        patterns = [each for each in manifest.restricts.tool_patterns if is_tame(each)]
+        denying = [next((each for each in patterns if re.search(each, text)), None) for text in allowed]
         if all(denying):
             yield name, denying[0] or ""
 
 
-def _first_match(patterns: tuple[str, ...], text: str) -> str | None:
-    return next((pattern for pattern in patterns if re.search(pattern, text)), None)
+def _refuses(catalog: Catalog, manifest: CapabilityManifest) -> bool:
+    """Whether the patterns of a capability are what it refuses. A compiled gate has the mode of the built-in one."""
+    gate = manifest.gate
+    if gate is not None and gate.kind is None:
+        shipped = catalog.shipped("capability", manifest.capability.name)
+        gate = shipped.gate if shipped is not None else gate
+    return gate is None or gate.mode == "deny"

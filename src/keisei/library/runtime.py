@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from keisei.library.document import parse
 from keisei.library.load import Loaded, load
 from keisei.library.project import check_adapter
-from keisei.library.source import read_source, shown_path
+from keisei.library.source import is_file, read_source, shown_path
 from keisei.records.adapter import AdapterConfig
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
@@ -40,12 +40,12 @@ def load_runtime(path: Path) -> RuntimeConfig:
             data = {"adapter_id": adapter_id} | table
             adapter = load(loaded.document, "adapter.config", data=data, prefix=("adapters", adapter_id))
             problems.extend(check_adapter(adapter, ("adapters", adapter_id), adapter_id))
-            warnings.extend(adapter.warnings)
+            warnings.extend(_once_per_file(adapter.warnings, warnings))
             adapters[adapter_id] = adapter.record
         except AuthorError as error:
             problems.extend(error.problems)
     profiles = _profiles(chain, problems, warnings)
-    problems.extend(_dangling(chain[-1], merged, adapters, profiles))
+    problems.extend(_dangling(chain[-1], merged))
     if problems:
         raise AuthorError(problems)
     if merged.substrate is not None:
@@ -54,16 +54,25 @@ def load_runtime(path: Path) -> RuntimeConfig:
     return RuntimeConfig(merged, adapters, profiles, tuple(warnings))
 
 
+def _once_per_file(found: tuple[Problem, ...], told: list[Problem]) -> list[Problem]:
+    """One warning tells that a file is written in an older dialect, however many entries it has."""
+    return [each for each in found if all(each.path != other.path for other in told)]
+
+
 def _chain(path: Path) -> list[Loaded]:
     """The file and everything it extends, the lowest first."""
     chain: list[Loaded] = []
     seen: list[Path] = []
     target: Path | None = path
     while target is not None:
-        real = Path(os.path.realpath(target))
-        if real in seen or len(seen) >= DEEPEST:
-            message = f"`extends` goes round in a circle: {' -> '.join(shown_path(each) for each in [*seen, real])}"
+        real = _real(target)
+        if real in seen:
+            circle = " -> ".join(shown_path(each) for each in [*seen[seen.index(real) :], real])
+            message = f"`extends` goes round in a circle: {circle}"
             raise AuthorError([chain[0].document.problem("cycle", ("extends",), message)])
+        if len(seen) > DEEPEST:
+            message = f"`extends` leads through more than {DEEPEST} files"
+            raise AuthorError([chain[0].document.problem("too-long-chain", ("extends",), message)])
         seen.append(real)
         try:
             loaded = load(parse(read_source(target)), "runtime.file")
@@ -75,6 +84,14 @@ def _chain(path: Path) -> list[Loaded]:
         chain.insert(0, loaded)
         target = target.parent / loaded.record.extends if loaded.record.extends else None
     return chain
+
+
+def _real(path: Path) -> Path:
+    """The file behind every symlink; the path itself where it cannot be a file's."""
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:
+        return path
 
 
 def _merged(chain: list[Loaded]) -> RuntimeFile:
@@ -104,6 +121,10 @@ def _adapter_tables(chain: list[Loaded]) -> dict[str, tuple[Loaded, dict[str, An
             for key in ADAPTER_PATHS:
                 if isinstance(anchored.get(key), str):
                     anchored[key] = os.path.normpath(folder / anchored[key])
+            autonomy = anchored.get("autonomy")
+            if isinstance(autonomy, dict) and isinstance(autonomy.get("required_settings_files"), list):
+                files = [os.path.normpath(folder / str(each)) for each in autonomy["required_settings_files"]]
+                anchored["autonomy"] = autonomy | {"required_settings_files": files}
             if isinstance(anchored.get("command"), str) and "/" in anchored["command"]:
                 anchored["command"] = os.path.normpath(folder / anchored["command"])
             tables[adapter_id] = (loaded, anchored)
@@ -111,35 +132,35 @@ def _adapter_tables(chain: list[Loaded]) -> dict[str, tuple[Loaded, dict[str, An
 
 
 def _profiles(chain: list[Loaded], problems: list[Problem], warnings: list[Problem]) -> dict[str, SubagentProfile]:
+    """Each profile from the file that declares it last; one that is replaced is not read."""
+    declared = {name: (loaded, file) for loaded in chain for name, file in loaded.record.profiles.items()}
     profiles: dict[str, SubagentProfile] = {}
-    for loaded in chain:
-        for name, file in loaded.record.profiles.items():
-            path = loaded.document.source.path.parent / file
-            if not path.is_file():
-                place = ("profiles", name)
-                problems.append(loaded.document.problem("missing-file", place, f"profile file `{file}` is missing"))
-                continue
-            try:
-                profile = load(parse(read_source(path)), "agent.profile")
-            except AuthorError as error:
-                problems.extend(error.problems)
-                continue
-            warnings.extend(profile.warnings)
-            profiles[name] = profile.record
-            if profile.record.profile_id != name:
-                message = f"profile_id `{profile.record.profile_id}` stands under the name `{name}`"
-                problems.append(profile.document.problem("bad-name", ("profile_id",), message))
+    for name, (loaded, file) in declared.items():
+        path = loaded.document.source.path.parent / file
+        if not is_file(path):
+            message = f"profile file `{file}` is missing"
+            problems.append(loaded.document.problem("missing-file", ("profiles", name), message))
+            continue
+        try:
+            profile = load(parse(read_source(path)), "agent.profile")
+        except AuthorError as error:
+            problems.extend(error.problems)
+            continue
+        warnings.extend(profile.warnings)
+        profiles[name] = profile.record
+        if profile.record.profile_id != name:
+            message = f"profile_id `{profile.record.profile_id}` stands under the name `{name}`"
+            problems.append(profile.document.problem("bad-name", ("profile_id",), message))
     return profiles
 
 
-def _dangling(
-    top: Loaded, merged: RuntimeFile, adapters: dict[str, AdapterConfig], profiles: dict[str, SubagentProfile]
-) -> list[Problem]:
+def _dangling(top: Loaded, merged: RuntimeFile) -> list[Problem]:
+    """Defaults that nobody declares; one that is declared and broken is told where it is broken."""
     found = []
-    if merged.default_adapter is not None and merged.default_adapter not in adapters:
+    if merged.default_adapter is not None and merged.default_adapter not in merged.adapters:
         message = f"defaultAdapter `{merged.default_adapter}` is not in `adapters`"
         found.append(top.document.problem("dangling", ("defaultAdapter",), message))
-    if merged.default_profile is not None and merged.default_profile not in profiles:
+    if merged.default_profile is not None and merged.default_profile not in merged.profiles:
         message = f"defaultProfile `{merged.default_profile}` is not in `profiles`"
         found.append(top.document.problem("dangling", ("defaultProfile",), message))
     return found

@@ -1,12 +1,16 @@
 """Scaffold: new authored files, written all or not at all, never over an existing one."""
 
+import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from keisei.library.catalog import Catalog
 from keisei.library.shelf import SLUG
+from keisei.library.source import inside, is_file
 from keisei.records.capability import CapabilityManifest
 from keisei.records.error import OperatorError, WorldFault
 from keisei.records.form import Lineage
@@ -75,34 +79,34 @@ def fork_capability(catalog: Catalog, source: str, name: str, folder: Path, line
     files = {
         str(path.relative_to(origin)): path.read_bytes()
         for path in sorted(origin.rglob("*"))
-        if path.is_file() and not path.is_symlink()
+        if is_file(path) and inside(origin, str(path.relative_to(origin))) is not None
     }
-    origin_story = f"""
-[lineage]
-fork_from = "{source}"
-parents = ["{source}"]
-creator = {_quoted(lineage.creator or "unknown")}
-created = {_quoted(lineage.created or "")}
-"""
-    files["capability.toml"] = (_renamed(loaded.document.source.text, name, category) + origin_story).encode()
+    files["capability.toml"] = _renamed(loaded.document.source.text, source, name, lineage).encode()
     return _written(folder, category, slug, files, modes={path: (origin / path).stat().st_mode for path in files})
 
 
-def _renamed(text: str, name: str, category: str) -> str:
-    """The manifest with another head and no lineage; every other line, comments too, is kept."""
-    lines, table, kept = text.splitlines(), "", []
-    for line in lines:
-        stripped = line.strip()
-        if stripped.startswith("["):
-            table = stripped.strip("[]").split("]")[0].strip()
-        key = stripped.split("=")[0].strip()
-        if table == "lineage":
-            continue
-        if table == "capability" and key in ("name", "category") and "=" in stripped:
-            kept.append(f'{key} = "{name if key == "name" else category}"')
-        else:
-            kept.append(line)
-    return "\n".join(kept).rstrip() + "\n"
+def _renamed(text: str, source: str, name: str, lineage: Lineage) -> str:
+    """The manifest under its new name, with its own lineage; comments and everything else stay as they are."""
+    import tomlkit  # noqa: PLC0415 - only a fork edits TOML
+
+    document: Any = tomlkit.parse(text)
+    document["capability"]["name"] = name
+    if "category" in document["capability"]:
+        document["capability"]["category"] = name.partition("::")[0]
+    if "lineage" not in document:
+        document["lineage"] = tomlkit.table()
+    told = document["lineage"]
+    for key in [each for each in told if each not in ("parents", "creator", "created", "fork_from")]:
+        del told[key]
+    told["parents"] = [source]
+    told["creator"] = lineage.creator or "unknown"
+    told["created"] = lineage.created or ""
+    told.pop("fork_from", None)
+    try:  # beside its siblings, and not behind a comment that belongs to the next table
+        told.value._insert_after("created", "fork_from", tomlkit.item(source))  # noqa: SLF001 - there is no public way
+    except (AttributeError, ValueError):
+        told["fork_from"] = source
+    return tomlkit.dumps(document)
 
 
 def _written(
@@ -110,9 +114,8 @@ def _written(
 ) -> Path:
     """All files in a folder that appears at once. Raises OperatorError where it exists, WorldFault where it cannot."""
     target = folder / category / slug
-    if target.exists() or target.is_symlink():
-        message = f"`{category}::{slug}` already exists at {target}"
-        raise OperatorError(message, "choose another name, or remove the folder first")
+    if os.path.lexists(target):
+        raise _taken(category, slug, target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         waiting = Path(tempfile.mkdtemp(prefix=f".{slug}-", dir=target.parent))
@@ -128,9 +131,16 @@ def _written(
             shutil.rmtree(waiting, ignore_errors=True)
             raise
     except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY):  # somebody else was quicker
+            raise _taken(category, slug, target) from error
         message = f"cannot write {target}: {(error.strerror or str(error)).lower()}"
         raise WorldFault(message, "check the folder and its free space") from error
     return target
+
+
+def _taken(category: str, slug: str, target: Path) -> OperatorError:
+    message = f"`{category}::{slug}` already exists at {target}"
+    return OperatorError(message, "choose another name, or remove the folder first")
 
 
 def _quoted(text: str) -> str:

@@ -60,15 +60,20 @@ def candidates(kind: str, name: str, layer: Layer) -> list[Path]:
     if kind == "capability":
         category, _, slug = name.partition("::")
         fits = SLUG.fullmatch(category) and SLUG.fullmatch(slug)
-        return [place / category / slug / "capability.toml"] if fits else []
+        return _in_real_folder(place / category / slug / "capability.toml") if fits else []
     if not FILE_STEM.fullmatch(name):
         return []
     if kind == "skill":
-        return [place / name / "SKILL.md"]
+        return _in_real_folder(place / name / "SKILL.md")
     if kind == "agent":
-        return [place / name / "agent.toml"]
+        return _in_real_folder(place / name / "agent.toml")
     endings = (".toml", ".json") if kind in ("workflow", "profile", "task-type") else (".toml",)
     return [place / f"{name}{ending}" for ending in endings]
+
+
+def _in_real_folder(path: Path) -> list[Path]:
+    """The path, unless its folder is a symlink: such folders are not listed, so they are not used either."""
+    return [] if path.parent.is_symlink() or path.parent.parent.is_symlink() else [path]
 
 
 def listed(kind: str, layer: Layer) -> Iterator[Found]:
@@ -87,7 +92,7 @@ def listed(kind: str, layer: Layer) -> Iterator[Found]:
     else:
         endings = {"rule": {".md"}, "role": {".toml"}}.get(kind, {".toml", ".json"})
         for path in _entries(place):
-            if path.suffix in endings and not path.is_dir():
+            if path.suffix in endings:
                 yield Found(path.stem, path, layer)
 
 

@@ -1,11 +1,12 @@
 """Skills: SKILL.md in the public format, and skill.toml beside it for the rest."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from keisei.library.document import parse, parse_frontmatter
 from keisei.library.load import Loaded, load
-from keisei.library.source import inside, read_source
+from keisei.library.source import inside, is_file, read_source
 from keisei.records.error import AuthorError
 from keisei.records.id import SkillId
 from keisei.records.problem import Problem
@@ -18,7 +19,7 @@ def load_skill(path: Path) -> Loaded:
     extras = SkillFile()
     beside = path.parent / "skill.toml"
     try:
-        if beside.exists():
+        if os.path.lexists(beside):
             extras = load(parse(read_source(beside)), "skill.file").record
     except AuthorError as error:
         problems.extend(error.problems)
@@ -58,7 +59,7 @@ def check_skill(loaded: Loaded, folder_name: str) -> Iterator[Problem]:
         relative = getattr(skill, key)
         if relative is not None:
             target = inside(loaded.document.source.path.parent, relative)
-            if target is None or not target.is_file():
+            if target is None or not is_file(target):
                 beside = parse(read_source(loaded.document.source.path.parent / "skill.toml"))
                 code = "outside" if target is None else "missing-file"
                 message = f"`{relative}` is {'outside the skill' if target is None else 'missing'}"

@@ -48,6 +48,16 @@ def inside(folder: Path, relative: str) -> Path | None:
     return target if target.is_relative_to(root) else None
 
 
+def is_file(path: Path) -> bool:
+    """Whether a regular file stands there. Never raises, also for names no file can have."""
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises for a name that is too long
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder stands there. Never raises."""
+    return os.path.isdir(path)  # noqa: PTH112 - as above
+
+
 def _read(path: Path, shown: str) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)

@@ -11,7 +11,17 @@ from keisei.records.problem import Problem
 from keisei.records.task_spec import TaskSpec
 
 HARD = frozenset(
-    {"missing-file", "outside", "dangling", "no-gate-kind", "bad-pattern", "bad-glob", "cycle", "unreadable"}
+    {
+        "missing-file",
+        "outside",
+        "dangling",
+        "no-gate-kind",
+        "unknown-parameter",
+        "bad-pattern",
+        "bad-glob",
+        "cycle",
+        "unreadable",
+    }
 )
 """Problems that leave a rule without an artefact it declares; style is lint's business."""
 

@@ -112,7 +112,11 @@ def _parameters(
             hint = nearest(name, list(catalog.names("capability")))
             yield document.problem("dangling", place, f"capability `{name}` does not exist", hint, at="key")
             continue
-        current = catalog.canonical(name)
+        try:
+            current = catalog.canonical(name)
+        except OperatorError as error:
+            yield document.problem("dangling", place, f"`{name}` cannot be used: {error.message}", error.hint, at="key")
+            continue
         parameterized = catalog.capability(current).parameterized
         accepts = parameterized.accepts if parameterized else ()
         for key in values:

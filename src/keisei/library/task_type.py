@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from keisei.contracts.registry import RECORDS
+from keisei.contracts.registry import schema_id as full_id
 from keisei.contracts.words import nearest
 from keisei.library.catalog import Catalog
 from keisei.library.json_schema import schema_problems
@@ -43,9 +44,9 @@ def _adapter(catalog: Catalog, loaded: Loaded, name: str | None) -> Iterator[Pro
 def _payload(loaded: Loaded, schema_id: str) -> Iterator[Problem]:
     document = loaded.document
     if schema_id.startswith("agent-runtime/"):
-        name = schema_id.removeprefix("agent-runtime/").removesuffix("/v1")
-        if name not in RECORDS:
-            hint = nearest(name, list(RECORDS))
+        known = [full_id(each) for each in RECORDS]
+        if schema_id not in known:
+            hint = nearest(schema_id, known)
             yield document.problem(
                 "dangling", ("payload_schema_id",), f"no published schema is called `{schema_id}`", hint
             )

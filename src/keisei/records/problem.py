@@ -3,6 +3,7 @@
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 
 class Explained(NamedTuple):
@@ -203,6 +204,11 @@ CODES: dict[str, Explained] = {
         "Remove the line or correct the name.",
     ),
     "version-mismatch": Explained("Versions differ", "An atom's version equals its package's.", "Make them equal."),
+    "more": Explained(
+        "There are more problems",
+        "Of one file 200 problems are told.",
+        "Mend the ones that are told, and lint again.",
+    ),
     "unused": Explained(
         "Something is declared and never used",
         "It has no effect where it stands.",
@@ -218,6 +224,21 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
+QUOTATION = 80
+LONGEST = 600
+
+
+def tidy(sentence: str) -> str:
+    """A sentence as one printable line, its quotations cut short: what it quotes may be a whole file."""
+    parts = printable(sentence).split("`")
+    text = "`".join(_cut(part, QUOTATION if index % 2 else LONGEST) for index, part in enumerate(parts))
+    return _cut(text, LONGEST)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[:longest] + "…"
+
+
 class Problem(Struct, frozen=True, kw_only=True):
     """One thing to mend."""
 
@@ -230,10 +251,14 @@ class Problem(Struct, frozen=True, kw_only=True):
     severity: Literal["error", "warning"] = "error"
 
     def __post_init__(self) -> None:
-        """Refuse a code that nobody explained."""
+        """Refuse a code that nobody explained; keep the sentences short, whatever they quote."""
         if self.code not in CODES:
             message = f"unexplained problem code {self.code!r}"
             raise ValueError(message)
+        force_setattr(self, "path", self.path.encode("utf-8", "backslashreplace").decode("utf-8"))
+        force_setattr(self, "message", tidy(self.message))
+        if self.hint is not None:
+            force_setattr(self, "hint", tidy(self.hint))
 
     @property
     def place(self) -> str:
@@ -243,5 +268,5 @@ class Problem(Struct, frozen=True, kw_only=True):
 
     def render(self) -> str:
         """One line, and a second one for the hint."""
-        text = printable(f"{self.place}: {self.severity}[{self.code}]: {self.message}")
-        return f"{text}\n  hint: {printable(self.hint)}" if self.hint else text
+        text = f"{printable(self.place)}: {self.severity}[{self.code}]: {self.message}"
+        return f"{text}\n  hint: {self.hint}" if self.hint else text

@@ -20,24 +20,24 @@ def compose(fragments: Iterable[bytes], spec: TaskSpec) -> bytes:
 
 def scope_block(spec: TaskSpec) -> str:
     """What the task's numbers and lists say, in words the agent reads; empty where the task sets none."""
-    sections = [
-        _globs("**files-whitelist** (you MAY Edit/Write these):", spec.scope.files_whitelist),
-        _globs("**files-denylist** (you MUST NOT Edit/Write these):", spec.scope.files_denylist),
-        _verification(spec.verification),
-        _fields(spec.output.report_fields_required),
+    lines = [
+        *_globs("**files-whitelist** (you MAY Edit/Write these):", spec.scope.files_whitelist),
+        *_globs("**files-denylist** (you MUST NOT Edit/Write these):", spec.scope.files_denylist),
+        *_verification(spec.verification),
+        *_fields(spec.output.report_fields_required),
     ]
-    written = ["\n".join(section) for section in sections if section]
-    if not written:
-        return ""
-    return "\n\n".join(["## Your task's scope (resolved from task.toml)", *written])
+    return "\n".join(["## Your task's scope (resolved from task.toml)", *lines]) if lines else ""
 
 
 def _globs(title: str, globs: Sequence[str]) -> list[str]:
-    return [title, *(f"- `{glob}`" for glob in globs)] if globs else []
+    return ["", title, *(f"- `{glob}`" for glob in globs)] if globs else []
 
 
 def _verification(verification: SpecVerification) -> list[str]:
+    """In the originals a blank line comes before the cargo check line and before no other; ours open with one too."""
     lines = []
+    if verification.cargo_check_crates or verification.check or verification.test:
+        lines.append("")
     if verification.cargo_check_crates:
         lines.append(f"**cargo check MUST pass** for: {_quoted(verification.cargo_check_crates)}")
     if verification.cargo_test_crates:
@@ -52,7 +52,7 @@ def _verification(verification: SpecVerification) -> list[str]:
 
 
 def _fields(fields: Sequence[str]) -> list[str]:
-    return [f"**report MUST include fields:** {_quoted(fields)}"] if fields else []
+    return ["", f"**report MUST include fields:** {_quoted(fields)}"] if fields else []
 
 
 def _quoted(names: Iterable[str]) -> str:

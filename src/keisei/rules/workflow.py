@@ -15,16 +15,18 @@ def workflow_faults(definition: WorkflowDefinition) -> list[Fault]:
     faults = [*_names(definition), *_targets(definition, states)]
     if faults:
         return faults
-    reached = _reached([definition.initial_state], states)
+    reached = _reached([definition.initial_state], _arrows(definition.states))
+    ending = _reached([name for name, state in states.items() if _is_end(state)], _backward(definition.states))
+    circling = _circling({name: state for name, state in states.items() if state.max_visits is None})
     for index, state in enumerate(definition.states):
-        place = ("states", index)
-        if state.state_id not in reached:
-            faults.append(("unreachable-state", (*place, "state_id"), f"state `{state.state_id}` is never reached"))
-        elif not any(_is_end(states[name]) for name in _reached([state.state_id], states)):
-            faults.append(("endless", (*place, "state_id"), f"no end can be reached from state `{state.state_id}`"))
-        elif _circles_freely(state, states):
-            message = f"state `{state.state_id}` can come round forever: no state of the circle has `max_visits`"
-            faults.append(("endless", (*place, "state_id"), message))
+        name, place = state.state_id, ("states", index, "state_id")
+        if name not in reached:
+            faults.append(("unreachable-state", place, f"state `{name}` is never reached"))
+        elif name not in ending:
+            faults.append(("endless", place, f"no end can be reached from state `{name}`"))
+        elif name in circling:
+            message = f"state `{name}` can come round forever: no state of the circle has `max_visits`"
+            faults.append(("endless", place, message))
     return faults
 
 
@@ -54,28 +56,60 @@ def _is_end(state: WorkflowState) -> bool:
     return not state.transitions or bool(state.completion_signals)
 
 
-def _reached(names: list[str], states: Mapping[str, WorkflowState]) -> set[str]:
+Arrows = Mapping[str, list[str]]
+
+
+def _arrows(states: Iterable[WorkflowState]) -> Arrows:
+    return {state.state_id: [each.next_state for each in state.transitions] for state in states}
+
+
+def _backward(states: Iterable[WorkflowState]) -> Arrows:
+    backward: dict[str, list[str]] = {}
+    for state in states:
+        for transition in state.transitions:
+            backward.setdefault(transition.next_state, []).append(state.state_id)
+    return backward
+
+
+def _reached(names: list[str], arrows: Arrows) -> set[str]:
     reached: set[str] = set()
     while names:
         name = names.pop()
         if name not in reached:
             reached.add(name)
-            names.extend(each.next_state for each in states[name].transitions)
+            names.extend(arrows.get(name, ()))
     return reached
 
 
-def _circles_freely(state: WorkflowState, states: Mapping[str, WorkflowState]) -> bool:
-    """Whether the state comes back to itself through states without a cap."""
-    free = {name: each for name, each in states.items() if each.max_visits is None}
-    if state.state_id not in free:
-        return False
-    waiting = [each.next_state for each in state.transitions]
+def _circling(states: Mapping[str, WorkflowState]) -> set[str]:
+    """States that come back to themselves, in linear time: the groups of Kosaraju's two walks with more than one."""
+    forward, backward = _arrows(states.values()), _backward(states.values())
+    circling: set[str] = set()
     seen: set[str] = set()
+    for start in reversed(_finished(states, forward)):
+        group, waiting = [], [start]
+        while waiting:
+            name = waiting.pop()
+            if name in states and name not in seen:
+                seen.add(name)
+                group.append(name)
+                waiting.extend(backward.get(name, ()))
+        if len(group) > 1 or (group and start in forward[start]):
+            circling.update(group)
+    return circling
+
+
+def _finished(states: Mapping[str, WorkflowState], forward: Arrows) -> list[str]:
+    """States in the order in which a depth-first walk leaves them."""
+    order: list[str] = []
+    seen: set[str] = set()
+    waiting = [(name, False) for name in states]
     while waiting:
-        name = waiting.pop()
-        if name == state.state_id:
-            return True
-        if name in free and name not in seen:
+        name, leaving = waiting.pop()
+        if leaving:
+            order.append(name)
+        elif name in states and name not in seen:
             seen.add(name)
-            waiting.extend(each.next_state for each in free[name].transitions)
-    return False
+            waiting.append((name, True))
+            waiting.extend((each, False) for each in forward[name])
+    return order

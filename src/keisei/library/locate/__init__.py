@@ -147,6 +147,8 @@ class Growth:
         self._slot: Place | None = self.root
         self.repeated: int | None = None
         """Where a mapping first writes one of its keys for the second time."""
+        self.compound: int | None = None
+        """Where the first key stands that is itself a list or a mapping."""
 
     @property
     def depth(self) -> int:
@@ -171,6 +173,8 @@ class Growth:
     def open(self, offset: int, *, is_list: bool) -> None:
         """Note where a list or a mapping starts; what follows is inside, until it is closed."""
         is_key = self.expects_key
+        if is_key and self.compound is None:
+            self.compound = offset
         place = self._next(offset)
         place.value = offset
         self._open.append(_Open(place, is_list, is_key))

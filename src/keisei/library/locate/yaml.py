@@ -4,6 +4,8 @@ Events and not `yaml.compose`: the C composer recurses without a limit and takes
 text, and a composed alias has forgotten where it stood.
 """
 
+from collections.abc import Callable
+
 import yaml
 
 from keisei.library.locate import Growth, Position, Positions, position_at
@@ -29,11 +31,20 @@ def positions(text: str) -> Positions:
 
 def first_duplicate(text: str) -> Position | None:
     """Return where a mapping writes one of its keys for the second time, or None. Never raises."""
+    return _noted(text, lambda growth: growth.repeated)
+
+
+def first_compound_key(text: str) -> Position | None:
+    """Return where a key stands that is itself a list or a mapping, or None. Never raises."""
+    return _noted(text, lambda growth: growth.compound)
+
+
+def _noted(text: str, offset_of: Callable[[Growth], int | None]) -> Position | None:
     try:
-        repeated = _grow(text).repeated
+        offset = offset_of(_grow(text))
     except (yaml.YAMLError, UnicodeError, _TooDeepError):
         return None
-    return None if repeated is None else position_at(text, repeated)
+    return None if offset is None else position_at(text, offset)
 
 
 class _TooDeepError(Exception):

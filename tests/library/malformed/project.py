@@ -1,0 +1,445 @@
+"""keisei.toml, with an adapter of every kind."""
+
+# ruff: noqa: E501 - a message stands on one line here, as it is compared
+
+from tests.library.malformed.case import Kind, case
+
+MAIN = "keisei.toml"
+
+KIND = Kind(
+    "project",
+    MAIN,
+    {
+        MAIN: """\
+[project]
+name = "shop"
+main = "main"
+
+[commands]
+check = "python -m compileall -q src"
+test = "python -m pytest -q"
+
+[environment]
+setup = "pip install -r requirements.txt"
+key = ["requirements.txt"]
+keep = [".venv"]
+
+[landing]
+auto = false
+to = "branch"
+
+[sandbox]
+read = ["/opt/toolchain"]
+
+[adapters.claude]
+kind = "claude-code"
+command = "claude"
+timeout_ms = 1800000
+sandbox = "workspace-write"
+env = { LANG = "C" }
+extra_args = ["--verbose", "--debug"]
+
+[adapters.claude.autonomy]
+profile = "restricted"
+
+[adapters.codex]
+kind = "codex"
+command = "codex"
+timeout_ms = 1800001
+model = "local"
+
+[adapters.codex.provider]
+id = "ollama"
+base_url = "http://127.0.0.1:11434/v1"
+
+[adapters.hermes]
+kind = "hermes-agent"
+command = "hermes"
+timeout_ms = 1800002
+
+[adapters.ollama]
+kind = "ollama-generate"
+endpoint = "http://127.0.0.1:11434"
+model = "llama3.2"
+timeout_ms = 600000
+
+[adapters.script]
+kind = "script"
+command = "sh"
+timeout_ms = 600001
+
+[adapters.script.autonomy]
+profile = "runtime-native"
+""",
+    },
+    by="project",
+)
+
+CLAUDE = '[adapters.claude]\nkind = "claude-code"\ncommand = "claude"\ntimeout_ms = 1800000\n'
+ARGS = '["--verbose", "--debug"]'
+OLLAMA = '[adapters.ollama]\nkind = "ollama-generate"\nendpoint = "http://127.0.0.1:11434"\nmodel = "llama3.2"\n'
+
+CASES = [
+    case(
+        "empty-file",
+        "missing-key",
+        write={MAIN: "‸"},
+        says="missing table `[project]`",
+        hint='add `[project]` with `name = "..."`',
+    ),
+    case(
+        "no-project",
+        "missing-key",
+        ('[project]\nname = "shop"\nmain = "main"\n', "‸"),
+        says="missing table `[project]`",
+        hint='add `[project]` with `name = "..."`',
+    ),
+    case("no-name", "missing-key", ('[project]\nname = "shop"\n', "‸[project]\n"), says="missing key `name`"),
+    case(
+        "project-is-text",
+        "wrong-type",
+        write={MAIN: 'project = ‸"shop"\n'},
+        says="`project` must be an object, not a string",
+    ),
+    case(
+        "name-with-a-slash",
+        "wrong-value",
+        ('"shop"', '‸"my/shop"'),
+        says="`name` must be letters, digits, `_`, `.` and `-`, starting with a letter or digit, not `my/shop`",
+    ),
+    case(
+        "name-climbs-out",
+        "wrong-value",
+        ('"shop"', '‸".."'),
+        says="`name` must be letters, digits, `_`, `.` and `-`, starting with a letter or digit, not `..`",
+    ),
+    case("name-is-a-number", "wrong-type", ('"shop"', "‸1"), says="`name` must be a string, not an integer"),
+    case("branch-empty", "wrong-value", ('main = "main"', 'main = ‸""')),
+    case(
+        "table-misspelt",
+        "unknown-key",
+        ("[commands]", "[‸command]"),
+        says="unknown key `command`",
+        hint="did you mean `commands`?",
+    ),
+    case(
+        "table-in-the-singular",
+        "unknown-key",
+        ("[adapters.hermes]", "[‸adapter.hermes]"),
+        says="unknown key `adapter`",
+        hint="did you mean `adapters`?",
+    ),
+    case(
+        "key-misspelt",
+        "unknown-key",
+        ("auto = false", "‸auto-land = false"),
+        says="unknown key `auto-land`",
+        hint="did you mean `auto`?",
+    ),
+    case(
+        "key-unlike-any",
+        "unknown-key",
+        ("auto = false", "‸zzz = false"),
+        says="unknown key `zzz`",
+        hint="known keys: auto, to",
+    ),
+    case(
+        "check-is-a-list",
+        "wrong-type",
+        ('check = "python -m compileall -q src"', 'check = ‸["python"]'),
+        says="`check` must be a string, not a list",
+    ),
+    case(
+        "environment-without-setup",
+        "missing-key",
+        ('[environment]\nsetup = "pip install -r requirements.txt"\n', "‸[environment]\n"),
+        says="missing key `setup`",
+    ),
+    case(
+        "environment-key-absolute",
+        "wrong-value",
+        ('["requirements.txt"]', '[‸"/etc/passwd"]'),
+        says="environment.key[0] must be a relative path without `..`, not `/etc/passwd`",
+    ),
+    case(
+        "environment-keeps-the-parent",
+        "wrong-value",
+        ('[".venv"]', '[‸"../.venv"]'),
+        says="environment.keep[0] must be a relative path without `..`, not `../.venv`",
+    ),
+    case(
+        "environment-keep-is-text", "wrong-type", ('[".venv"]', '‸".venv"'), says="`keep` must be a list, not a string"
+    ),
+    case(
+        "landing-is-text",
+        "wrong-type",
+        ("auto = false", 'auto = ‸"false"'),
+        says="`auto` must be true or false, not a string",
+    ),
+    case(
+        "landing-nowhere",
+        "wrong-value",
+        ('to = "branch"', 'to = ‸"branches"'),
+        says="`to` must be one of `branch`, `main`, not `branches`",
+        hint="did you mean `branch`?",
+    ),
+    case(
+        "sandbox-is-text",
+        "wrong-type",
+        ('["/opt/toolchain"]', '‸"/opt/toolchain"'),
+        says="`read` must be a list, not a string",
+    ),
+    case(
+        "adapters-are-a-list",
+        "wrong-type",
+        write={MAIN: '[project]\nname = "shop"\n\n‸[[adapters]]\nkind = "script"\n'},
+        says="`adapters` must be an object, not a list",
+    ),
+    case(
+        "adapter-is-text",
+        "wrong-type",
+        write={MAIN: '[project]\nname = "shop"\n\n[adapters]\nclaude = ‸"claude"\n'},
+        says="`claude` must be an object, not a string",
+    ),
+    case("adapter-without-kind", "missing-key", (CLAUDE, "‸" + CLAUDE.replace('kind = "claude-code"\n', ""))),
+    case("adapter-kind-misspelt", "wrong-value", ('kind = "claude-code"', 'kind = ‸"claud-code"')),
+    case("adapter-kind-is-a-number", "wrong-value", ('kind = "claude-code"', "kind = ‸1")),
+    case(
+        "claude-without-command",
+        "missing-key",
+        (CLAUDE, "‸" + CLAUDE.replace('command = "claude"\n', "")),
+        says="missing key `command`",
+    ),
+    case(
+        "claude-without-timeout",
+        "missing-key",
+        (CLAUDE, "‸" + CLAUDE.replace("timeout_ms = 1800000\n", "")),
+        says="missing key `timeout_ms`",
+    ),
+    case("claude-command-empty", "wrong-value", ('command = "claude"', 'command = ‸""')),
+    case(
+        "claude-command-is-a-list",
+        "wrong-type",
+        ('command = "claude"', 'command = ‸["claude"]'),
+        says="`command` must be a string, not a list",
+    ),
+    case(
+        "claude-key-misspelt",
+        "unknown-key",
+        ("extra_args", "‸extra_arg"),
+        says="unknown key `extra_arg`",
+        hint="did you mean `extra_args`?",
+    ),
+    case(
+        "claude-with-a-provider",
+        "unknown-key",
+        ("extra_args", '‸provider = { id = "x" }\nextra_args'),
+        says="unknown key `provider`",
+        hint="known keys: kind, adapter_id, command, working_dir, timeout_ms, sandbox, env_file, env, model, autonomy, extra_args",
+    ),
+    case(
+        "claude-timeout-in-seconds",
+        "wrong-value",
+        ("timeout_ms = 1800000\n", "timeout_ms = ‸999\n"),
+        says="`timeout_ms` must be at least 1000, not `999`",
+    ),
+    case(
+        "claude-timeout-of-months",
+        "wrong-value",
+        ("timeout_ms = 1800000\n", "timeout_ms = ‸604800001\n"),
+        says="`timeout_ms` must be at most 604800000, not `604800001`",
+    ),
+    case(
+        "claude-timeout-is-text",
+        "wrong-type",
+        ("timeout_ms = 1800000\n", 'timeout_ms = ‸"30m"\n'),
+        says="`timeout_ms` must be an integer, not a string",
+    ),
+    case(
+        "claude-sandbox-misspelt",
+        "wrong-value",
+        ('"workspace-write"', '‸"workspace-writes"'),
+        says="`sandbox` must be one of `danger-full-access`, `read-only`, `workspace-write`, not `workspace-writes`",
+        hint="did you mean `workspace-write`?",
+    ),
+    case(
+        "claude-variable-with-a-dash",
+        "wrong-value",
+        ('{ LANG = "C" }', '{ ‸MY-LANG = "C" }'),
+        says="the key `MY-LANG` must be the name of an environment variable",
+    ),
+    case(
+        "claude-variable-is-a-number",
+        "wrong-type",
+        ('{ LANG = "C" }', "{ LANG = ‸1 }"),
+        says="`LANG` must be a string, not an integer",
+    ),
+    case(
+        "claude-arguments-are-text",
+        "wrong-type",
+        (ARGS, '‸"--verbose"'),
+        says="`extra_args` must be a list, not a string",
+    ),
+    case(
+        "claude-skips-permissions",
+        "bypass-flag",
+        (ARGS, '["--verbose", ‸"--dangerously-skip-permissions"]'),
+        says="`--dangerously-skip-permissions` gives up a guard and may not stand in extra_args",
+        hint='say it openly: `autonomy = { profile = "trusted-vm" }`',
+    ),
+    case(
+        "claude-skips-permissions-with-a-value",
+        "bypass-flag",
+        (ARGS, '["--verbose", ‸"--dangerously-skip-permissions=true"]'),
+        says="`--dangerously-skip-permissions=true` gives up a guard and may not stand in extra_args",
+        hint='say it openly: `autonomy = { profile = "trusted-vm" }`',
+    ),
+    case(
+        "claude-bypasses-by-mode",
+        "bypass-flag",
+        (ARGS, '[‸"--permission-mode=bypassPermissions"]'),
+        says="`--permission-mode=bypassPermissions` gives up a guard and may not stand in extra_args",
+        hint='say it openly: `autonomy = { profile = "trusted-vm" }`',
+    ),
+    case(
+        "claude-bypasses-by-two-words",
+        "bypass-flag",
+        (ARGS, '["--permission-mode", ‸"bypassPermissions"]'),
+        says="`bypassPermissions` gives up a guard and may not stand in extra_args",
+        hint='say it openly: `autonomy = { profile = "trusted-vm" }`',
+    ),
+    case(
+        "claude-bypasses-in-required-args",
+        "bypass-flag",
+        ('profile = "restricted"', 'profile = "restricted"\nrequired_args = [‸"--dangerously-skip-permissions"]'),
+    ),
+    case(
+        "claude-autonomy-unknown",
+        "wrong-value",
+        ('profile = "restricted"', 'profile = ‸"trusted"'),
+        says="`profile` must be one of `restricted`, `trusted-vm`, not `trusted`",
+        hint="did you mean `trusted-vm`?",
+    ),
+    case(
+        "claude-autonomy-is-a-list",
+        "wrong-type",
+        ('[adapters.claude.autonomy]\nprofile = "restricted"\n', ""),
+        ("extra_args", "autonomy = ‸[]\nextra_args"),
+        says="`autonomy` must be an object, not a list",
+    ),
+    case(
+        "codex-goes-full-auto",
+        "bypass-flag",
+        ("timeout_ms = 1800001", 'timeout_ms = 1800001\nextra_args = [‸"--full-auto"]'),
+        says="`--full-auto` gives up a guard and may not stand in extra_args",
+        hint='say it openly: `autonomy = { profile = "trusted-vm" }`',
+    ),
+    case(
+        "codex-goes-yolo",
+        "bypass-flag",
+        ("timeout_ms = 1800001", 'timeout_ms = 1800001\nextra_args = [‸"--yolo"]'),
+        says="`--yolo` gives up a guard and may not stand in extra_args",
+        hint='say it openly: `autonomy = { profile = "trusted-vm" }`',
+    ),
+    case(
+        "codex-provider-without-model",
+        "missing-key",
+        ('model = "local"\n', ""),
+        ("[adapters.codex.provider]", "‸[adapters.codex.provider]"),
+        says="a provider with a base_url needs a `model`",
+    ),
+    case(
+        "codex-provider-without-id",
+        "missing-key",
+        ('[adapters.codex.provider]\nid = "ollama"\n', "‸[adapters.codex.provider]\n"),
+        says="missing key `id`",
+    ),
+    case(
+        "codex-provider-key-misspelt",
+        "unknown-key",
+        ("base_url", "‸baseurl"),
+        says="unknown key `baseurl`",
+        hint="did you mean `base_url`?",
+    ),
+    case("codex-provider-of-another-wire", "wrong-value", ('id = "ollama"', 'id = "ollama"\nwire_api = ‸"chat"')),
+    case(
+        "hermes-without-timeout",
+        "missing-key",
+        (
+            '[adapters.hermes]\nkind = "hermes-agent"\ncommand = "hermes"\ntimeout_ms = 1800002\n',
+            '‸[adapters.hermes]\nkind = "hermes-agent"\ncommand = "hermes"\n',
+        ),
+        says="missing key `timeout_ms`",
+    ),
+    case(
+        "hermes-key-unlike-any",
+        "unknown-key",
+        ("timeout_ms = 1800002", "timeout_ms = 1800002\n‸zzz = 1"),
+        says="unknown key `zzz`",
+        hint="known keys: kind, adapter_id, command, working_dir, timeout_ms, sandbox, env_file, env, model, autonomy, extra_args",
+    ),
+    case(
+        "ollama-without-model",
+        "missing-key",
+        (OLLAMA, "‸" + OLLAMA.replace('model = "llama3.2"\n', "")),
+        says="missing key `model`",
+    ),
+    case(
+        "ollama-endpoint-is-a-file",
+        "wrong-value",
+        ('endpoint = "http://127.0.0.1:11434"', 'endpoint = ‸"file:///etc/passwd"'),
+        says="`endpoint` must be an http or https address, not `file:///etc/passwd`",
+    ),
+    case(
+        "ollama-with-a-command",
+        "unknown-key",
+        ("timeout_ms = 600000", 'timeout_ms = 600000\n‸command = "ollama"'),
+        says="unknown key `command`",
+        hint="known keys: kind, adapter_id, endpoint, model, timeout_ms",
+    ),
+    case(
+        "script-trusted",
+        "wrong-value",
+        ('"runtime-native"', '‸"trusted-vm"'),
+        says="`profile` must be one of `runtime-native`, not `trusted-vm`",
+    ),
+    case(
+        "script-with-a-model",
+        "unknown-key",
+        ("timeout_ms = 600001", 'timeout_ms = 600001\n‸model = "x"'),
+        says="unknown key `model`",
+        hint="known keys: kind, adapter_id, command, working_dir, timeout_ms, env_file, env, autonomy, extra_args",
+    ),
+    case(
+        "adapter-under-another-name",
+        "bad-name",
+        ("timeout_ms = 600001", 'timeout_ms = 600001\nadapter_id = ‸"shell"'),
+        says="adapter_id `shell` stands under the name `script`",
+    ),
+    case("old-spelling-of-a-wrong-kind", "wrong-value", ('kind = "script"', 'mode = ‸"scripts"')),
+    case(
+        "old-spelling-of-a-wrong-timeout",
+        "wrong-value",
+        ("timeout_ms = 600001", "timeoutMs = ‸1"),
+        says="`timeout_ms` must be at least 1000, not `1`",
+    ),
+    case(
+        "key-twice",
+        "duplicate-key",
+        ('command = "hermes"', 'command = "hermes"\n‸command = "hermes2"'),
+        says="this key or table is already there",
+    ),
+    case(
+        "table-twice",
+        "duplicate-key",
+        ("[adapters.hermes]", "‸[adapters.codex]"),
+        says="this key or table is already there",
+    ),
+    case(
+        "table-over-a-value",
+        "duplicate-key",
+        ("[adapters.hermes]", "‸[adapters.codex.command]"),
+        says="this key or table is already there",
+    ),
+    case("syntax", "syntax", ('to = "branch"', "to = ‸"), says="invalid value"),
+]
