@@ -54,8 +54,8 @@ class ScriptAutonomy(Record, frozen=True, kw_only=True):
     """The runtime's confinement is all there is."""
 
 
-class ClaudeCodeAdapter(Record, frozen=True, kw_only=True, tag="claude-code", tag_field="kind"):
-    """Claude Code."""
+class Program(Record, frozen=True, kw_only=True):
+    """What every adapter that starts a program has."""
 
     adapter_id: AdapterId
     """Its name in profiles and tasks."""
@@ -65,70 +65,44 @@ class ClaudeCodeAdapter(Record, frozen=True, kw_only=True, tag="claude-code", ta
     """Where it runs; by default the attempt's worktree."""
     timeout_ms: TimeoutMs
     """Wall clock limit of one attempt."""
-    sandbox: Sandbox | None = None
-    """Narrows the role's confinement; never widens it."""
     env_file: str | None = None
     """A 0600 file of KEY=VALUE secrets, known to the redactor by value."""
     env: Environment | None = None
     """Plain variables."""
-    model: str | None = None
-    """The model, unless the task or the profile names one."""
-    autonomy: ClaudeAutonomy | None = None
-    """Restricted unless said."""
     extra_args: tuple[str, ...] = ()
     """More arguments; flags that bypass permissions are refused here."""
 
 
-class CodexAdapter(Record, frozen=True, kw_only=True, tag="codex", tag_field="kind"):
-    """Codex CLI."""
+class Harness(Program, frozen=True, kw_only=True):
+    """What every coding agent has."""
 
-    adapter_id: AdapterId
-    """Its name in profiles and tasks."""
-    command: Text
-    """The program, by path or looked up on PATH."""
-    working_dir: str | None = None
-    """Where it runs; by default the attempt's worktree."""
-    timeout_ms: TimeoutMs
-    """Wall clock limit of one attempt."""
     sandbox: Sandbox | None = None
     """Narrows the role's confinement; never widens it."""
-    env_file: str | None = None
-    """A 0600 file of KEY=VALUE secrets, known to the redactor by value."""
-    env: Environment | None = None
-    """Plain variables."""
     model: str | None = None
     """The model, unless the task or the profile names one."""
+
+
+class ClaudeCodeAdapter(Harness, frozen=True, kw_only=True, tag="claude-code", tag_field="kind"):
+    """Claude Code."""
+
+    autonomy: ClaudeAutonomy | None = None
+    """Restricted unless said."""
+
+
+class CodexAdapter(Harness, frozen=True, kw_only=True, tag="codex", tag_field="kind"):
+    """Codex CLI."""
+
     provider: Provider | None = None
     """Where the model is served; needs `model`."""
     autonomy: HarnessAutonomy | None = None
     """Restricted unless said."""
-    extra_args: tuple[str, ...] = ()
-    """More arguments; flags that bypass permissions are refused here."""
 
 
-class HermesAgentAdapter(Record, frozen=True, kw_only=True, tag="hermes-agent", tag_field="kind"):
+class HermesAgentAdapter(Harness, frozen=True, kw_only=True, tag="hermes-agent", tag_field="kind"):
     """Hermes Agent: another harness, not a special runtime."""
 
-    adapter_id: AdapterId
-    """Its name in profiles and tasks."""
-    command: Text
-    """The program, by path or looked up on PATH."""
-    working_dir: str | None = None
-    """Where it runs; by default the attempt's worktree."""
-    timeout_ms: TimeoutMs
-    """Wall clock limit of one attempt."""
-    sandbox: Sandbox | None = None
-    """Narrows the role's confinement; never widens it."""
-    env_file: str | None = None
-    """A 0600 file of KEY=VALUE secrets, known to the redactor by value."""
-    env: Environment | None = None
-    """Plain variables."""
-    model: str | None = None
-    """The model, unless the task or the profile names one."""
     autonomy: HarnessAutonomy | None = None
     """Restricted unless said."""
-    extra_args: tuple[str, ...] = ()
-    """More arguments; flags that bypass permissions are refused here."""
 
 
 class OllamaGenerateAdapter(Record, frozen=True, kw_only=True, tag="ollama-generate", tag_field="kind"):
@@ -144,25 +118,11 @@ class OllamaGenerateAdapter(Record, frozen=True, kw_only=True, tag="ollama-gener
     """Wall clock limit of one attempt."""
 
 
-class ScriptAdapter(Record, frozen=True, kw_only=True, tag="script", tag_field="kind"):
+class ScriptAdapter(Program, frozen=True, kw_only=True, tag="script", tag_field="kind"):
     """A plain program, for work that needs no model."""
 
-    adapter_id: AdapterId
-    """Its name in profiles and tasks."""
-    command: Text
-    """The program, by path or looked up on PATH."""
-    working_dir: str | None = None
-    """Where it runs; by default the attempt's worktree."""
-    timeout_ms: TimeoutMs
-    """Wall clock limit of one attempt."""
-    env_file: str | None = None
-    """A 0600 file of KEY=VALUE secrets, known to the redactor by value."""
-    env: Environment | None = None
-    """Plain variables."""
     autonomy: ScriptAutonomy | None = None
     """Nothing to choose."""
-    extra_args: tuple[str, ...] = ()
-    """More arguments."""
 
 
 AdapterConfig = ClaudeCodeAdapter | CodexAdapter | HermesAgentAdapter | OllamaGenerateAdapter | ScriptAdapter

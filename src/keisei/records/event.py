@@ -5,7 +5,7 @@ from typing import Literal
 from keisei.records.form import JsonObject, Positive, Record, Timestamp
 from keisei.records.id import AttemptId, TaskId
 
-SEED_EVENTS = (
+SeedEvent = Literal[
     "task_enqueued",
     "task_claimed",
     "bundle_compiled",
@@ -27,31 +27,10 @@ SEED_EVENTS = (
     "dispatch_locked",
     "boot_sweep_reclaimed",
     "dispatch_lock_stale_cleared",
-)
+]
 """The 21 names of seed 14, unchanged."""
 
-EventType = Literal[
-    "task_enqueued",
-    "task_claimed",
-    "bundle_compiled",
-    "task_retry_scheduled",
-    "task_attempt_finished",
-    "task_started",
-    "task_finished",
-    "schedule_upserted",
-    "schedule_task_created",
-    "sensor_event_recorded",
-    "sensor_event_deduped",
-    "sensor_task_created",
-    "sensor_workflow_created",
-    "sensor_workflow_deduped",
-    "workflow_transitioned",
-    "workflow_completed",
-    "workflow_task_created",
-    "dispatch_idle",
-    "dispatch_locked",
-    "boot_sweep_reclaimed",
-    "dispatch_lock_stale_cleared",
+OurEvent = Literal[
     "adapter_fallback_used",
     "capability_checked",
     "delivery_made",
@@ -65,6 +44,9 @@ EventType = Literal[
     "rate_limit_rescheduled",
     "task_operator_canceled",
 ]
+"""What keisei adds."""
+
+EventType = Literal[SeedEvent, OurEvent]
 
 
 class RuntimeEvent(Record, frozen=True, kw_only=True):

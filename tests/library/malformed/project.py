@@ -235,7 +235,7 @@ CASES = [
         "unknown-key",
         ("extra_args", '‸provider = { id = "x" }\nextra_args'),
         says="unknown key `provider`",
-        hint="known keys: kind, adapter_id, command, working_dir, timeout_ms, sandbox, env_file, env, model, autonomy, extra_args",
+        hint="known keys: kind, adapter_id, command, working_dir, timeout_ms, env_file, env, extra_args, sandbox, model, autonomy",
     ),
     case(
         "claude-timeout-in-seconds",
@@ -376,7 +376,7 @@ CASES = [
         "unknown-key",
         ("timeout_ms = 1800002", "timeout_ms = 1800002\n‸zzz = 1"),
         says="unknown key `zzz`",
-        hint="known keys: kind, adapter_id, command, working_dir, timeout_ms, sandbox, env_file, env, model, autonomy, extra_args",
+        hint="known keys: kind, adapter_id, command, working_dir, timeout_ms, env_file, env, extra_args, sandbox, model, autonomy",
     ),
     case(
         "ollama-without-model",
@@ -408,7 +408,7 @@ CASES = [
         "unknown-key",
         ("timeout_ms = 600001", 'timeout_ms = 600001\n‸model = "x"'),
         says="unknown key `model`",
-        hint="known keys: kind, adapter_id, command, working_dir, timeout_ms, env_file, env, autonomy, extra_args",
+        hint="known keys: kind, adapter_id, command, working_dir, timeout_ms, env_file, env, extra_args, autonomy",
     ),
     case(
         "adapter-under-another-name",
