@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice, product
 from re import _constants as op  # type: ignore[attr-defined]  # the parser of `re` itself; an unknown node is no sample
 from re import _parser  # type: ignore[attr-defined]
@@ -12,18 +13,20 @@ LIMIT = 64
 LONGEST = 120
 
 
-def samples(pattern: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def samples(pattern: str) -> tuple[str, ...]:
     """A few strings the pattern matches, every alternative among them. Empty where it cannot say, or not in time."""
     if not is_tame(pattern):
-        return []
+        return ()
     try:
         found = _sequence(_parsed(pattern))
     except (re.error, RecursionError, OverflowError, LookupError):
-        return []
+        return ()
     expression = _compiled(pattern)
-    return [text for text in dict.fromkeys(_trimmed(expression, text) for text in found) if text]
+    return tuple(text for text in dict.fromkeys(_trimmed(expression, text) for text in found) if text)
 
 
+@lru_cache(maxsize=1024)
 def is_tame(pattern: str) -> bool:
     """Whether matching cannot run away: no endless repeat of something that itself repeats or chooses."""
     try:
