@@ -10,6 +10,7 @@ from keisei.contracts.words import nearest
 from keisei.library.document import Document, parse, parse_frontmatter
 from keisei.library.json_schema import read_schema, schema_problems
 from keisei.library.load import Loaded, load
+from keisei.library.shelf import entries
 from keisei.library.source import inside, is_file, is_folder, read_source, shown_path
 from keisei.records.atom import AtomManifest
 from keisei.records.error import AuthorError
@@ -102,7 +103,7 @@ def _inside(data: object, steps: tuple[str, ...]) -> object:
 
 def atom_files(package: Package) -> list[Path]:
     """The pages of a package, in order."""
-    return sorted(path for path in (package.folder / "atoms").glob("*.md") if not path.name.startswith("."))
+    return [path for path in entries(package.folder / "atoms") if path.suffix == ".md"]
 
 
 def read_atom(path: Path, package: Package) -> Atom:

@@ -65,6 +65,17 @@ class Catalog:
             self._loaded[kind, name] = load_found(kind, found)
         return self._loaded[kind, name]
 
+    def loaded_from(self, kind: str, found: Found) -> Loaded:
+        """The record of this very file, whichever layer wins. A file that wins is kept for who asks by name."""
+        kept = self._loaded.get((kind, found.name))
+        if kept is not None and kept.document.source.path == found.path:
+            return kept
+        loaded = load_found(kind, found)
+        winner = self.found(kind, found.name)
+        if winner is not None and winner.path == found.path:
+            self._loaded[kind, found.name] = loaded
+        return loaded
+
     def shipped(self, kind: str, name: str) -> Any:  # noqa: ANN401 - the record of that kind
         """The kit's own record of a name, whoever overrides it; None where the kit has none."""
         found = next((each for each in self.names(kind).get(name, ()) if each.layer.name == "kit"), None)

@@ -7,19 +7,19 @@ from pathlib import Path
 from keisei.library.agent import check_agent
 from keisei.library.atom import atom_ids, check_package, read_package
 from keisei.library.capability import check_capability
-from keisei.library.catalog import Catalog, load_found
+from keisei.library.catalog import Catalog
 from keisei.library.load import MOST, Loaded
 from keisei.library.profile import check_profile
 from keisei.library.project import check_project, project_file
 from keisei.library.role import check_role
 from keisei.library.runtime import load_runtime
-from keisei.library.shelf import Found, Layer, listed, packages
+from keisei.library.shelf import Found, Layer, entries, listed, packages
 from keisei.library.skill import check_skill
-from keisei.library.source import shown_path
+from keisei.library.source import is_file, shown_path
 from keisei.library.task_spec import check_task, load_task
 from keisei.library.task_type import check_task_type
 from keisei.library.workflow import check_workflow
-from keisei.records.error import AuthorError
+from keisei.records.error import AuthorError, KeiseiError
 from keisei.records.problem import Problem
 
 Check = Callable[[Catalog, Found, Loaded], Iterable[Problem]]
@@ -108,17 +108,13 @@ def _twice(files: list[Found]) -> Iterator[Problem]:
 
 def _problems(catalog: Catalog, kind: str, found: Found) -> Iterator[Problem]:
     try:
-        winner = catalog.found(kind, found.name)
-        same = winner is not None and winner.path == found.path
-        loaded = catalog.loaded(kind, found.name) if same else load_found(kind, found)
-    except AuthorError as error:
-        yield from error.problems
-        return
-    yield from loaded.warnings
-    try:
+        loaded = catalog.loaded_from(kind, found)
+        yield from loaded.warnings
         yield from CHECKS[kind](catalog, found, loaded)
-    except AuthorError as error:  # a file this one leans on; told there, and here so that it is not called clean
+    except AuthorError as error:  # also of a file this one leans on, so that this one is not called clean
         yield from error.problems
+    except KeiseiError as error:  # a file it leans on went away meanwhile
+        yield Problem(code="unreadable", path=shown_path(found.path), message=error.message, hint=error.hint)
 
 
 def _atoms(catalog: Catalog, layers: tuple[Layer, ...], report: Report) -> None:
@@ -141,8 +137,8 @@ def task_files(layers: Iterable[Layer]) -> Iterator[Path]:
     for layer in layers:
         beside = [layer.folder.parent] if layer.folder.name == ".keisei" else []
         for folder in (*beside, layer.folder):
-            yield from sorted(folder.glob("tasks/*/task.toml"))
-        yield from sorted(layer.folder.glob("examples/tasks/*.toml"))
+            yield from (path for each in entries(folder / "tasks") if is_file(path := each / "task.toml"))
+        yield from (each for each in entries(layer.folder / "examples" / "tasks") if each.suffix == ".toml")
 
 
 def lint_task(catalog: Catalog, path: Path, report: Report) -> None:

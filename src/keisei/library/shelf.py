@@ -91,7 +91,7 @@ def listed(kind: str, layer: Layer) -> Iterator[Found]:
                 yield Found(folder.name, folder / file, layer)
     else:
         endings = {"rule": {".md"}, "role": {".toml"}}.get(kind, {".toml", ".json"})
-        for path in _entries(place):
+        for path in entries(place):
             if path.suffix in endings:
                 yield Found(path.stem, path, layer)
 
@@ -110,7 +110,8 @@ def _there(path: Path) -> bool:
     return os.path.lexists(path)
 
 
-def _entries(folder: Path) -> list[Path]:
+def entries(folder: Path) -> list[Path]:
+    """What a folder holds, in order, hidden names left out; nothing where it cannot be read, or goes away meanwhile."""
     try:
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError:
@@ -118,4 +119,4 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _folders(folder: Path) -> list[Path]:
-    return [path for path in _entries(folder) if path.is_dir() and not path.is_symlink()]
+    return [path for path in entries(folder) if path.is_dir() and not path.is_symlink()]

@@ -75,8 +75,10 @@ CASES = [
         "syntax",
         (
             '"maxAttempts": 3,\n  "profiles": {"worker": "worker.json"},',
-            '"maxAttempts": 3,\n  "profiles": {"worker": "worker.json",‸},',
+            '"maxAttempts": 3,\n  "profiles": {"worker": "worker.json"‸,},',
         ),
+        says="a comma before the end",
+        hint="remove the comma",
     ),
     case("comma-missing", "syntax", ('"runtimeName": "indra",', '"runtimeName": "indra"')),
     case(

@@ -31,7 +31,7 @@ def parse(text: str) -> Any:  # noqa: ANN401 - any data
     try:
         data = json.loads(text, object_pairs_hook=pairs)
     except json.JSONDecodeError as error:
-        raise Unparsed(Fault("syntax", Position(error.lineno, error.colno), lower_first(error.msg))) from error
+        raise Unparsed(_fault(error, text)) from error
     except RecursionError as error:
         raise too_deep(Position(1, 1)) from error
     except ValueError as error:
@@ -40,6 +40,15 @@ def parse(text: str) -> Any:  # noqa: ANN401 - any data
     if twice:
         raise Unparsed(*islice(_duplicates(text, data, twice), MOST))
     return data
+
+
+def _fault(error: json.JSONDecodeError, text: str) -> Fault:
+    """The complaint. Pythons differ about a comma too many: some point at it, some behind it."""
+    before, after = text[: error.pos].rstrip(), text[error.pos :].lstrip()
+    comma = error.pos if after.startswith(",") else len(before) - 1
+    if text[comma : comma + 1] == "," and after.lstrip(", \t\r\n")[:1] in ("]", "}"):
+        return Fault("syntax", position_at(text, comma), "a comma before the end", "remove the comma")
+    return Fault("syntax", Position(error.lineno, error.colno), lower_first(error.msg))
 
 
 def _duplicates(text: str, data: object, twice: dict[int, list[str]]) -> Iterator[Fault]:
