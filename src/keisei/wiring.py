@@ -20,7 +20,15 @@ def catalog(
     warn: Callable[[str], None] | None = None,
 ) -> Catalog:
     """The catalog of a working directory: kit, kit root, user, project, from the lowest layer to the highest."""
-    return Catalog(layers(settings, kit_root=kit_root or settings.kit_root, start=start or Path.cwd()), warn)
+    return Catalog(layers(settings, kit_root=kit_root or settings.kit_root, start=start or _here()), warn)
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        message = "the working directory does not exist any more"
+        raise OperatorError(message, "change to a folder that exists") from error
 
 
 def layers(settings: Settings, *, kit_root: Path | None, start: Path) -> list[Layer]:
@@ -59,7 +67,7 @@ def project_layer(start: Path) -> Layer | None:
 def seed_root(start: Path) -> Path | None:
     """The nearest folder upward in the originals' layout."""
     for folder in _upward(start):
-        if (folder / "_capabilities").is_dir() or (folder / "_roles").is_dir():
+        if any(is_folder(folder / each) for each in ("_capabilities", "_roles", "_primitives")):
             return folder
     return None
 

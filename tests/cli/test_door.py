@@ -147,6 +147,11 @@ def waiting_for_more(stream):
     return struct.unpack("i", fcntl.ioctl(stream, termios.FIONREAD, bytes(4)))[0] == 0
 
 
+def hear_interrupts():
+    """A background job of a script inherits interrupts that are ignored; a person's shell does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_ends_with_130_and_without_a_word(shell):
     process = subprocess.Popen(
         [BIN / "keisei", "schema", "check", "-", "--as", "task.intent"],
@@ -154,6 +159,7 @@ def test_an_interrupt_ends_with_130_and_without_a_word(shell):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=shell.folder,
+        preexec_fn=hear_interrupts,  # noqa: PLW1509 - no threads here
     )
     process.stdin.write(b"{")
     process.stdin.flush()

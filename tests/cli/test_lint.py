@@ -68,12 +68,13 @@ def test_every_problem_of_every_file_is_told_in_the_order_of_files_and_lines(she
 
     assert [line.split(" ")[0] for line in done.out.splitlines() if "error[" in line] == [
         ".keisei/roles/a.toml:1:6:",
+        ".keisei/roles/b.toml:2:8:",
         ".keisei/roles/b.toml:3:15:",
         ".keisei/roles/b.toml:4:1:",
         ".keisei/workflows/w.toml:1:1:",
         ".keisei/workflows/w.toml:1:1:",
     ]
-    assert done.out.splitlines()[-1] == "checked 2 roles, 1 workflow: 5 errors, no warnings"
+    assert done.out.splitlines()[-1] == "checked 2 roles, 1 workflow: 6 errors, no warnings"
     assert done.code == 1
 
 

@@ -342,10 +342,22 @@ def test_the_demo_keeps_its_promises_and_leaves_nothing_behind(tmp_path):
     assert sorted((place / "src").rglob("*")) == before
 
 
+def hear_interrupts():
+    """A background job of a script inherits interrupts that are ignored; a person's shell does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"])
 def test_an_interrupted_demo_leaves_nothing_behind(tmp_path, number, code):
     command, temporary, env = demo(tmp_path)
-    process = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        preexec_fn=hear_interrupts,  # noqa: PLW1509 - no threads here
+    )
     while process.poll() is None and not list(temporary.glob("*/project")):
         time.sleep(0.01)
 

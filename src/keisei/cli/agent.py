@@ -1,10 +1,8 @@
 """`keisei agent` and `kei-agent-runtime`: compose and prepare a spawn; the durable agents."""
 
-import os
 import secrets
 import shlex
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +10,14 @@ from pathlib import Path
 import click
 import msgspec
 
+from keisei import __version__
 from keisei.cli.noun import noun_group
+from keisei.cli.output import write_whole
 from keisei.cli.role import docs as role_docs
 from keisei.cli.surroundings import kit_root_option, open_catalog, warn
 from keisei.engine.compose import compose_task
 from keisei.engine.prepare import Prepared, prepare_task
 from keisei.library.spawn import ready_task
-from keisei.records.error import WorldFault
 
 TASK = click.argument("task", type=click.Path(path_type=Path))
 
@@ -33,7 +32,7 @@ def compose(task: Path, kit_root: Path | None) -> int:
     for problem in warnings:
         warn(problem)
     prompt = compose_task(catalog, spec)
-    _replace(task.parent / "prompt.md", prompt)
+    write_whole(task.parent / "prompt.md", prompt)
     sys.stdout.buffer.write(prompt)
     return 0
 
@@ -84,22 +83,6 @@ def _toml(prepared: Prepared) -> str:
 FORMS: dict[str, Callable[[Prepared], str]] = {"human": _human, "json": _json, "toml": _toml}
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """The whole file or nothing: written beside, then moved over. A symlink in its place is replaced, not followed."""
-    waiting = None
-    try:
-        handle, waiting = tempfile.mkstemp(prefix=".prompt-", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(waiting).chmod(0o644)
-        Path(waiting).replace(path)
-    except OSError as error:
-        if waiting is not None:
-            Path(waiting).unlink(missing_ok=True)
-        message = f"cannot write {path}: {(error.strerror or str(error)).lower()}"
-        raise WorldFault(message, "check the folder and its free space") from error
-
-
 group = noun_group(
     "agent",
     "Agents: spawns to compose and prepare, and durable identities.",
@@ -109,7 +92,12 @@ group = noun_group(
 group.add_command(compose)
 group.add_command(prepare)
 
-runtime = click.Group("kei-agent-runtime", help="Compose and prepare agents (the originals' command).")
+runtime = click.Group(
+    "kei-agent-runtime",
+    help="Compose and prepare agents (the originals' command).",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")(runtime)
 runtime.add_command(compose)
 runtime.add_command(prepare)
 runtime.add_command(role_docs, name="doc-roles")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from keisei import __version__
 from keisei.cli.noun import noun_group
 from keisei.cli.surroundings import kit_root_option, open_catalog, settings
 from keisei.library.catalog import Catalog
@@ -32,12 +33,13 @@ group = noun_group(
 )
 
 
-def _target(catalog: Catalog, folder: Path | None) -> Path:
-    """Where new capabilities go: the folder that was named, else the highest layer that is not the kit."""
+def _target(catalog: Catalog, folder: Path | None, kit_root: Path | None) -> Path:
+    """Where new capabilities go: the folder or kit root that was named, else the project, else a seed root here."""
     if folder is not None:
         return folder
-    for layer in reversed(catalog.layers):
-        if layer.name in ("project", "root"):
+    wanted = ("root",) if kit_root is not None else ("project", "root")
+    for layer in sorted(catalog.layers, key=lambda each: each.name != "project"):
+        if layer.name in wanted and (layer.name == "project" or layer.seed or kit_root is not None):
             return layer.place("capability")
     message = "there is no project here to put a capability into"
     raise OperatorError(message, "run it where keisei.toml stands, or name a folder with --into")
@@ -58,7 +60,7 @@ INTO = click.option("--into", type=click.Path(path_type=Path), help="The capabil
 def new(name: str, description: str, into: Path | None, kit_root: Path | None) -> int:
     """Make a capability NAME (category::slug), ready to be filled in."""
     catalog = open_catalog(kit_root)
-    folder = new_capability(_target(catalog, into), name, description, _lineage())
+    folder = new_capability(_target(catalog, into, kit_root), name, description, _lineage())
     click.echo(f"made {shown_path(folder)}: edit capability.toml and text.md, then run `keisei lint capabilities`")
     return 0
 
@@ -71,7 +73,7 @@ def new(name: str, description: str, into: Path | None, kit_root: Path | None) -
 def fork(source: str, name: str, into: Path | None, kit_root: Path | None) -> int:
     """Copy the capability SOURCE under another name; its lineage says where it comes from."""
     catalog = open_catalog(kit_root)
-    target = _target(catalog, into)
+    target = _target(catalog, into, kit_root)
     folder = fork_capability(catalog, source, name, target, _lineage())
     click.echo(f"forked {source} as {name}: {shown_path(folder)}")
     return 0
@@ -79,5 +81,10 @@ def fork(source: str, name: str, into: Path | None, kit_root: Path | None) -> in
 
 group.add_command(fork)
 
-seed = click.Group("kei-capability", help="Fork capabilities (the originals' command).")
+seed = click.Group(
+    "kei-capability",
+    help="Fork capabilities (the originals' command).",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")(seed)
 seed.add_command(fork)

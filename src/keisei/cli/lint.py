@@ -44,13 +44,16 @@ def command(kind: str, files: tuple[Path, ...], strict: bool, kit_root: Path | N
 
 
 def _file(catalog: Catalog, path: Path, kind: str, report: Report) -> None:
-    if path.suffix == ".json":
+    if path.suffix == ".json" and kind == "all":
         lint_runtime(path, report)
-    elif kind in ("tasks", "all"):
+    elif path.suffix == ".toml" and kind in ("tasks", "all"):
         lint_task(catalog, path, report)
     else:
         message = f"cannot check the file {path} as {kind}"
-        raise OperatorError(message, "name task files after `tasks`; other kinds are found in their layers")
+        raise OperatorError(
+            message,
+            "name task files after `tasks`; other kinds are found in their layers",
+        )
 
 
 def _summary(report: Report) -> str:

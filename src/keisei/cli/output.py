@@ -1,11 +1,16 @@
 """Output: JSON for machines, tables for people, plain columns for pipes."""
 
 import json
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from keisei.records.error import WorldFault
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,3 +45,19 @@ def _rich(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     for row in cells:
         grid.add_row(*(Text(cell) for cell in row))
     Console().print(grid)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """The whole file or nothing: written beside, then moved over. A symlink in its place is replaced, not followed."""
+    waiting = None
+    try:
+        handle, waiting = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(waiting).chmod(0o644)
+        Path(waiting).replace(path)
+    except OSError as error:
+        if waiting is not None:
+            Path(waiting).unlink(missing_ok=True)
+        message = f"cannot write {path}: {(error.strerror or str(error)).lower()}"
+        raise WorldFault(message, "check the folder and its free space") from error

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from keisei.cli.noun import noun_group, origins
-from keisei.cli.output import emit_json, json_option, table
+from keisei.cli.output import emit_json, json_option, table, write_whole
 from keisei.cli.role_page import role_page
 from keisei.cli.surroundings import kit_root_option, open_catalog
 from keisei.contracts.check import data_of
@@ -106,7 +106,7 @@ def docs(output: Path | None, check: Path | None, kit_root: Path | None) -> int:
             raise OperatorError(message, f"run `keisei role docs --output {shown_path(check)}`")
         click.echo(f"{shown_path(check)} is up to date")
     elif output is not None:
-        output.write_text(page, encoding="utf-8")
+        write_whole(output, page.encode("utf-8"))
         click.echo(f"wrote {shown_path(output)}")
     else:
         click.echo(page, nl=False)

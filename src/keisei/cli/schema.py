@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from keisei.cli.output import emit_json, json_option, table
+from keisei.cli.output import emit_json, json_option, table, write_whole
 from keisei.contracts.check import data_of
 from keisei.contracts.compare import changes
 from keisei.contracts.registry import FORMS, NAMES, known, schema_id
@@ -15,7 +15,7 @@ from keisei.contracts.typescript import typescript
 from keisei.library.document import Document, parse
 from keisei.library.json_schema import canonical_text, read_schema
 from keisei.library.load import load
-from keisei.library.source import Source, read_source, shown_path
+from keisei.library.source import LIMIT, Source, read_source, shown_path
 from keisei.records.error import AuthorError, OperatorError, WorldFault
 
 group = click.Group("schema", help="Published schemas: list, show, export, check, diff.")
@@ -55,7 +55,7 @@ def export(folder: Path, typescript: bool) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file, text in files.items():
-            (folder / file).write_text(text, encoding="utf-8")
+            write_whole(folder / file, text.encode("utf-8"))
     except OSError as error:
         message = f"cannot write into {folder}: {(error.strerror or str(error)).lower()}"
         raise WorldFault(message, "name a folder that can be written") from error
@@ -92,7 +92,10 @@ def check(file: Path, name: str, as_json: bool) -> int:
 
 
 def _stdin() -> Document:
-    raw = sys.stdin.buffer.read()
+    raw = sys.stdin.buffer.read(LIMIT + 1)
+    if len(raw) > LIMIT:
+        message = f"stdin is larger than {LIMIT // 1024} KiB"
+        raise OperatorError(message, "check a smaller document")
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -37,7 +37,16 @@ def violations(name: str, data: object) -> list[Violation]:
         found = [violation for error in validator(name).iter_errors(data) for violation in _told(error, schema(name))]
     except ValueError as error:  # data that is not JSON at all, such as a key that is not a string
         return [Violation((), "value", "wrong-type", str(error))]
-    return list(dict.fromkeys(found))
+    return _once(found)
+
+
+def _once(found: list[Violation]) -> list[Violation]:
+    """Each difference once. A union tells an unknown key for all members and for the one meant, which lists fewer."""
+    best: dict[tuple[Path, str], Violation] = {}
+    for each in found:
+        other = best.pop((each.path, each.message), each)
+        best[each.path, each.message] = min(each, other, key=lambda one: len(one.hint or ""))
+    return list(best.values())
 
 
 def build(name: str, data: object) -> Any:  # noqa: ANN401 - the record type that belongs to the name
@@ -45,10 +54,15 @@ def build(name: str, data: object) -> Any:  # noqa: ANN401 - the record type tha
     found = violations(name, data)
     if not found:
         try:
-            return msgspec.convert(data, record_type(name))
+            return convert(name, data)
         except msgspec.ValidationError as error:
             found = [invariant(error)]
     raise ContractViolation(known(name), [f"{pointer(each.path)}: {each.message}" for each in found])
+
+
+def convert(name: str, data: object) -> Any:  # noqa: ANN401 - the record type that belongs to the name
+    """The record of data that fits its schema. Lax, because to JSON Schema 5.0 is an integer too."""
+    return msgspec.convert(data, record_type(name), strict=False)
 
 
 def data_of(record: object) -> Any:  # noqa: ANN401 - JSON

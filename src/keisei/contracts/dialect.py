@@ -102,6 +102,8 @@ def _adapter(table: dict[str, Any], path: Path, into: Translation) -> None:
         table["autonomy"] = {"profile": table["autonomy"]}
         into.renamed[(*path, "autonomy", "profile")] = (*path, "autonomy")
         into.notes.append("`autonomy` is now an object with `profile`")
+    if table.get("kind") != "claude-code":
+        _drop(table, "settingsFile", "has no effect: only Claude Code reads settings files", into)
     if "settingsFile" in table:
         _settings_file(table, path, into)
     _provider(table, path, into)
@@ -147,7 +149,17 @@ def _profile(table: dict[str, Any], path: Path, into: Translation) -> None:
     _drop(table, "tool_policy", "has no effect: the role's tool list is what is judged", into)
 
 
+def _stored_task(table: dict[str, Any], path: Path, into: Translation) -> None:
+    """A task row of the original: no model column, and an outcome in its own dialect inside."""
+    if isinstance(table.get("outcome"), dict):
+        _outcome(table["outcome"], (*path, "outcome"), into)
+    if "task_id" in table:
+        table.setdefault("requested_model", None)
+
+
 def _outcome(table: dict[str, Any], path: Path, into: Translation) -> None:
+    for key in ("attempt_id", "bundle_id", "bundle_hash"):
+        _drop(table, key, "stands in the attempt", into)
     changes = table.get("file_changes")
     if isinstance(changes, list):
         table["file_changes"] = [_changed_file(change, into) for change in changes]
@@ -155,7 +167,10 @@ def _outcome(table: dict[str, Any], path: Path, into: Translation) -> None:
         _intent(intent, (*path, "follow_up_tasks", index), into)
 
 
-CHANGED = re.compile(r"^(?:added|changed|created|deleted|modified|removed|updated): +| +\([^()]*\)$| +- .*$")
+CHANGED = re.compile(
+    r"^(?:added|changed|created|deleted|modified|removed|updated): +|(?<=\.[a-z])([a-z]*)(?: +\([^()]*\)| +- .*)$"
+)
+"""A status before a path, and a note behind one that ends like a file's name."""
 
 
 def _changed_file(change: object, into: Translation) -> object:
@@ -163,7 +178,7 @@ def _changed_file(change: object, into: Translation) -> object:
     found = change.get("path", change.get("file")) if isinstance(change, dict) else change
     if not isinstance(found, str):
         return change
-    path = CHANGED.sub("", found).strip()
+    path = CHANGED.sub(r"\1", found)
     if path != change:
         into.notes.append("`file_changes` entries are paths now")
     return path
@@ -200,14 +215,14 @@ def _pipe(table: dict[str, Any], path: Path, into: Translation) -> None:
 
 
 def _atom(table: dict[str, Any], _path: Path, _into: Translation) -> None:
-    """Seed 003 writes `deprecated: null` for an atom that is not."""
+    """The originals write `deprecated: null` for an atom that is not."""
     if "deprecated" in table and table["deprecated"] is None:
         del table["deprecated"]
 
 
 RULES: dict[str, tuple[Callable[[dict[str, Any], Path, Translation], None], ...]] = {
     "task.intent": (_intent,),
-    "task.record": (_intent,),
+    "task.record": (_intent, _stored_task),
     "schedule.record": (_nested_intent("task"),),
     "sensor.event": (_nested_intent("proposed_task"),),
     "task.outcome": (_outcome,),

@@ -23,12 +23,12 @@ def generated_schema(name: str, examples: list[Any]) -> dict[str, Any]:
     classes = {cls.__name__: cls for cls in _record_classes(members)}
     definitions = {title: _finished(part, classes[title]) for title, part in sorted(parts.items())}
     head = {"$schema": DRAFT, "$id": schema_id(name)}
-    body = definitions.pop(published.__name__) if len(members) == 1 else _union(members)
+    body = definitions.pop(published.__name__) if len(members) == 1 else _union(members, definitions)
     tail = {"examples": examples, "definitions": definitions} if definitions else {"examples": examples}
     return head | body | tail
 
 
-def _union(members: Iterable[type[Record]]) -> dict[str, Any]:
+def _union(members: Iterable[type[Record]], definitions: dict[str, Any]) -> dict[str, Any]:
     """Choose by tag first: an error then speaks of the kind that was meant and not of every kind at once."""
     tags = {str(cls.__struct_config__.tag): cls for cls in members}
     tag_field = str(next(iter(tags.values())).__struct_config__.tag_field)
@@ -37,7 +37,9 @@ def _union(members: Iterable[type[Record]]) -> dict[str, Any]:
         "description": "How a harness is reached, told apart by `kind`.",
         "type": "object",
         "required": [tag_field],
-        "properties": {tag_field: {"enum": list(tags)}},
+        "properties": {key: {} for cls in tags.values() for key in definitions[cls.__name__]["properties"]}
+        | {tag_field: {"enum": list(tags)}},
+        "additionalProperties": False,
         "allOf": [
             {
                 "if": {"properties": {tag_field: {"const": tag}}, "required": [tag_field]},

@@ -35,7 +35,7 @@ RECORDS = {
     "pipe.definition": "pipe:PipeDefinition",
     "invocation.record": "invocation:InvocationRecord",
 }
-"""The records of SPEC 3, in its order."""
+"""The published records."""
 
 FORMS = {
     "agent.file": "agent:AgentFile",

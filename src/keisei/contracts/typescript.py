@@ -90,11 +90,7 @@ def _declaration(title: str, shape: Schema) -> str:
 def _tagged(shape: Schema) -> list[str]:
     """The members of a union that is told apart by a tag: each rule leads from one value of the tag to one shape."""
     rules = shape.get("allOf", ())
-    if (
-        shape.get("additionalProperties") is False
-        or not rules
-        or any("$ref" not in rule.get("then", {}) for rule in rules)
-    ):
+    if not rules or any("$ref" not in rule.get("then", {}) for rule in rules):
         return []
     return [_reference(rule["then"]) for rule in rules]
 

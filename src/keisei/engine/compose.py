@@ -9,13 +9,13 @@ from keisei.rules.role import ResolvedRole
 
 def compose_task(library: Library, spec: TaskSpec) -> bytes:
     """The prompt. Raises Refused for a role that cannot be spawned; a missing fragment is an error, never left out."""
-    return compose((library.fragment(name) for name in holding(spawnable_role(library, spec), spec)), spec)
+    return compose((library.fragment(name) for name in holding(library, spec)), spec)
 
 
-def holding(role: ResolvedRole, spec: TaskSpec) -> tuple[str, ...]:
+def holding(library: Library, spec: TaskSpec) -> tuple[str, ...]:
     """The rules that hold for this task: a rule the task elevates is neither told nor judged."""
-    elevated = spec.elevate.capabilities if spec.elevate else ()
-    return tuple(name for name in role.capabilities if name not in elevated)
+    elevated = {library.canonical(name) for name in (spec.elevate.capabilities if spec.elevate else ())}
+    return tuple(name for name in spawnable_role(library, spec).capabilities if name not in elevated)
 
 
 def spawnable_role(library: Library, spec: TaskSpec) -> ResolvedRole:

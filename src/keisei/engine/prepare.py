@@ -41,9 +41,11 @@ def prepare_task(library: Library, spec: TaskSpec, task_path: str, unix_ms: int,
         description=f"{role.name} agent {'-'.join(agent_id.split('-')[:2])}",
         verify_command=f"kei-agent-runtime verify {task_path} <worktree-path>",
         ledger_row=f"running agent-id={agent_id} role={role.name} parent={spec.task.parent_agent or 'none'}",
-        dna=dna(role.name, holding(role, spec), spec, entropy >> 16),
+        dna=dna(role.name, holding(library, spec), spec, entropy >> 16),
     )
 
 
 def _subagent_type(role: ResolvedRole) -> str:
-    return role.manifest.role.claude_subagent_type or ("code-implementer" if EDITS in role.capabilities else "critic")
+    """What the role says; else what the originals give a role of that name or kind."""
+    by_kind = "code-implementer" if EDITS in role.capabilities else "critic"
+    return role.manifest.role.claude_subagent_type or ("Explore" if role.name == "explorer" else by_kind)

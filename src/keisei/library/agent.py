@@ -25,6 +25,10 @@ def check_agent(found: Found, loaded: Loaded) -> Iterator[Problem]:
     for index, message in contract_conflicts(file.identity, file.wallets):
         place = ("wallets", index, "onchain_identity_contract")
         yield document.problem("identity-conflict", place, message)
+    for index, wallet in enumerate(file.wallets):
+        if wallet.agent_id not in (None, file.identity.agent_id):
+            message = f"wallet `{wallet.address}` says it belongs to `{wallet.agent_id}`"
+            yield document.problem("identity-conflict", ("wallets", index, "agent_id"), message)
     external = file.identity.external_name
     addresses = {wallet.address for wallet in file.wallets}
     if external is not None and addresses and external.wallet_ref not in addresses:

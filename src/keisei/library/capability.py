@@ -175,7 +175,8 @@ def _compiled(
 ) -> Iterator[Problem]:
     """A part without a kind names a compiled module of the originals: the kit must have a rule of that name."""
     name = manifest.capability.name
-    shipped = catalog.shipped("capability", name)
+    forked = manifest.lineage.fork_from if manifest.lineage else None
+    shipped = catalog.shipped("capability", name) or (forked and catalog.shipped("capability", forked))
     if module is None:
         message = f"[{part}] declares neither `kind` nor `path`"
         yield document.problem("no-gate-kind", (part,), message)

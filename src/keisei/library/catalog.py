@@ -4,11 +4,10 @@ import os
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from keisei.contracts.words import nearest
-from keisei.library.document import Document, parse
+from keisei.library.document import parse
 from keisei.library.load import Loaded, load
 from keisei.library.shelf import Found, Layer, candidates, listed
 from keisei.library.source import inside, is_file, read_source
@@ -159,13 +158,3 @@ def load_found(kind: str, found: Found) -> Loaded:
 
         return load_skill(found.path)
     return load(parse(read_source(found.path)), RECORD_OF[kind])
-
-
-def document_of(path: Path) -> Document:
-    """The document of a file that is named by hand."""
-    return parse(read_source(path))
-
-
-def load_named(path: Path, name: str) -> Any:  # noqa: ANN401 - the record of the name
-    """The record in a file that is named by hand."""
-    return load(document_of(path), name)

@@ -1,14 +1,13 @@
 """Lint: every authored file of the layers, all problems at once."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 
 from keisei.library.agent import check_agent
 from keisei.library.atom import atom_ids, check_package, read_package
 from keisei.library.capability import check_capability
 from keisei.library.catalog import Catalog
-from keisei.library.load import MOST, Loaded
+from keisei.library.load import Loaded, bounded, rest_of
 from keisei.library.profile import check_profile
 from keisei.library.project import check_project, project_file
 from keisei.library.role import check_role
@@ -59,7 +58,7 @@ class Report:
     def add(self, kind: str, problems: Iterable[Problem]) -> None:
         """One file was looked at; of a flood of problems the first are kept."""
         self.files[kind] = self.files.get(kind, 0) + 1
-        self.problems.extend(islice(problems, MOST))
+        self.problems.extend(bounded(problems))
 
     @property
     def ordered(self) -> list[Problem]:
@@ -109,6 +108,10 @@ def _twice(files: list[Found]) -> Iterator[Problem]:
 def _problems(catalog: Catalog, kind: str, found: Found) -> Iterator[Problem]:
     try:
         loaded = catalog.loaded_from(kind, found)
+    except AuthorError as error:
+        yield from rest_of(error, lambda rest: CHECKS[kind](catalog, found, rest))
+        return
+    try:
         yield from loaded.warnings
         yield from CHECKS[kind](catalog, found, loaded)
     except AuthorError as error:  # also of a file this one leans on, so that this one is not called clean
@@ -146,7 +149,7 @@ def lint_task(catalog: Catalog, path: Path, report: Report) -> None:
     try:
         report.add("task", check_task(catalog, load_task(path)))
     except AuthorError as error:
-        report.add("task", error.problems)
+        report.add("task", rest_of(error, lambda rest: check_task(catalog, rest)))
 
 
 def lint_runtime(path: Path, report: Report) -> None:

@@ -1,18 +1,57 @@
 """Loading: a document as the record of a published name. All problems of a file at once, each with its place."""
 
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import msgspec
 
-from keisei.contracts.check import Violation, invariant, violations
+from keisei.contracts.check import Violation, convert, invariant, violations
 from keisei.contracts.dialect import translate
-from keisei.contracts.registry import record_type
 from keisei.library.document import Document
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
 
 MOST = 200
 """Problems of one file that are told; a file with more is not read by anybody."""
+
+
+def bounded(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """The problems of one file, at most 200 errors and 200 warnings. Warnings never crowd out an error."""
+    errors = warnings = 0
+    for problem in problems:
+        if problem.severity == "error":
+            errors += 1
+            yield problem
+        elif warnings < MOST:
+            warnings += 1
+            yield problem
+        if errors == MOST:
+            yield Problem(code="more", path=problem.path, message=f"this file has {MOST} problems or more")
+            return
+
+
+CERTAIN = frozenset(
+    (
+        "bad-agent-id",
+        "bad-glob",
+        "bad-name",
+        "bad-pattern",
+        "bad-schema",
+        "bypass-flag",
+        "cycle",
+        "dangling",
+        "duplicate-name",
+        "effects",
+        "identity-conflict",
+        "not-spawnable",
+        "style-mismatch",
+        "text-refers",
+        "text-too-long",
+        "version-mismatch",
+    )
+)
+"""Problems that something is there, and not that something is missing: they hold whatever else was cut out."""
 
 
 class Loaded(NamedTuple):
@@ -30,7 +69,7 @@ def load(document: Document, name: str, *, data: object = None, prefix: tuple[st
     found = violations(name, translation.data)
     if not found:
         try:
-            record = msgspec.convert(translation.data, record_type(name))
+            record = convert(name, translation.data)
         except msgspec.ValidationError as error:
             found = [invariant(error)]
         else:
@@ -42,7 +81,54 @@ def load(document: Document, name: str, *, data: object = None, prefix: tuple[st
     problems.sort(key=lambda problem: (problem.line or 0, problem.column or 0, problem.message))
     if len(found) > MOST:
         problems.append(document.problem("more", prefix, f"and {len(found) - MOST} more problems in this file"))
-    raise AuthorError(problems)
+    refusal = AuthorError(problems)
+    refusal.salvaged = _salvaged(document, name, translation.data, found, prefix)
+    raise refusal
+
+
+def rest_of(error: AuthorError, check: Callable[[Loaded], Iterable[Problem]]) -> list[Problem]:
+    """The problems of a file that does not fit its schema: why it was refused, and what is wrong with the rest."""
+    left = error.salvaged
+    more = check(left) if isinstance(left, Loaded) else ()
+    return [*error.problems, *(problem for problem in more if problem.code in CERTAIN)]
+
+
+def _salvaged(
+    document: Document, name: str, data: object, found: list[Violation], prefix: tuple[str | int, ...]
+) -> Loaded | None:
+    """The record without its faulty parts, or None where nothing is left that is a record."""
+    rest = deepcopy(data)
+    faulty: dict[tuple[str | int, ...], set[str | int]] = {}
+    for each in found:
+        if each.path and each.code != "missing-key":
+            faulty.setdefault(each.path[:-1], set()).add(each.path[-1])
+    for path in sorted(faulty, key=len, reverse=True):
+        _cut_out(rest, path, faulty[path], document, prefix)
+    if not faulty or violations(name, rest):
+        return None
+    try:
+        return Loaded(convert(name, rest), document, ())
+    except msgspec.ValidationError:
+        return None
+
+
+def _cut_out(
+    data: Any,  # noqa: ANN401 - any JSON
+    path: tuple[str | int, ...],
+    steps: set[str | int],
+    document: Document,
+    prefix: tuple[str | int, ...],
+) -> None:
+    """Take members out of one table or list. What moves up in a list is still found where it was written."""
+    for step in path:
+        data = data[step]
+    if isinstance(data, dict):
+        for step in steps:
+            data.pop(step, None)
+    elif isinstance(data, list):
+        kept = [index for index in range(len(data)) if index not in steps]
+        document.renamed |= {(*prefix, *path, new): (*prefix, *path, old) for new, old in enumerate(kept) if new != old}
+        data[:] = [data[index] for index in kept]
 
 
 def _named(violation: Violation, prefix: tuple[str | int, ...]) -> str:

@@ -21,6 +21,9 @@ BYPASS = (
     "--dangerously-bypass-hook-trust",
     "bypassPermissions",
     "--full-auto",
+    "danger-full-access",
+    "approval_policy=never",
+    'approval_policy="never"',
     "--yolo",
     "--bare",
     "--safe-mode",
@@ -104,6 +107,9 @@ def check_adapter(loaded: Loaded, prefix: tuple[str, ...], adapter_id: str) -> I
                 hint = 'say it openly: `autonomy = { profile = "trusted-vm" }`'
                 message = f"`{argument}` gives up a guard and may not stand in {place[-1]}"
                 yield loaded.document.problem("bypass-flag", (*prefix, *place, index), message, hint)
+    if getattr(adapter, "sandbox", None) == "danger-full-access" and getattr(autonomy, "profile", None) != "trusted-vm":
+        message = "sandbox `danger-full-access` needs `autonomy.profile = trusted-vm`"
+        yield loaded.document.problem("contradiction", (*prefix, "sandbox"), message)
     provider = getattr(adapter, "provider", None)
     if provider is not None and provider.base_url and not getattr(adapter, "model", None):
         message = "a provider with a base_url needs a `model`"

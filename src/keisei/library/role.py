@@ -1,21 +1,23 @@
 """Roles checked: everything they name exists, and they do not contradict themselves."""
 
-import re
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 
 from keisei.contracts.words import nearest
 from keisei.library.capability import pattern_problem
 from keisei.library.catalog import Catalog
 from keisei.library.document import Document
-from keisei.library.load import MOST, Loaded
+from keisei.library.load import Loaded, bounded
 from keisei.library.shelf import Found
 from keisei.records.capability import CapabilityManifest
 from keisei.records.error import AuthorError, OperatorError
 from keisei.records.problem import Problem
 from keisei.records.role import RoleManifest
-from keisei.rules.pattern import is_tame, samples
+from keisei.rules.pattern import is_tame, matches, samples
 from keisei.rules.role import GIT_HOLDER, ResolvedRole, Tangled
+
+COMPARED, SAMPLED = 100, 16
+"""Patterns of a role and of a capability that are compared, and examples of each: bounded against floods."""
 
 
 def check_role(catalog: Catalog, found: Found, loaded: Loaded) -> Iterator[Problem]:
@@ -27,7 +29,7 @@ def check_role(catalog: Catalog, found: Found, loaded: Loaded) -> Iterator[Probl
         yield document.problem("bad-name", ("role", "name"), message)
     if not manifest.role.description:
         yield document.problem("missing-key", ("role",), "missing key `description`", severity="warning")
-    problems = list(islice(chain(_references(catalog, manifest, document), _patterns(manifest, document)), MOST))
+    problems = list(bounded(chain(_references(catalog, manifest, document), _patterns(manifest, document))))
     yield from problems
     if any(problem.severity == "error" for problem in problems):
         return
@@ -96,7 +98,7 @@ def _contradictions(catalog: Catalog, resolved: ResolvedRole, document: Document
             if tool in _denied_tools(catalog, name):
                 message = f"allows the tool `{tool}`, which its capability `{name}` refuses"
                 yield document.problem("contradiction", ("tools", "allowed", index), message)
-    for index, pattern in enumerate(resolved.tools.bash_patterns_allowed):
+    for index, pattern in enumerate(resolved.tools.bash_patterns_allowed[:COMPARED]):
         for name, denied in _denying_patterns(catalog, resolved, pattern):
             message = f"allows the command `{pattern}`, which its capability `{name}` refuses by `{denied}`"
             yield document.problem("contradiction", ("tools", "bash-patterns-allowed", index), message)
@@ -112,13 +114,13 @@ def _denied_tools(catalog: Catalog, name: str) -> frozenset[str]:
 
 def _denying_patterns(catalog: Catalog, resolved: ResolvedRole, pattern: str) -> Iterator[tuple[str, str]]:
     """Capabilities that refuse everything a role's pattern allows, as far as examples of the pattern can show."""
-    allowed = samples(pattern)
+    allowed = samples(pattern)[:SAMPLED]
     for name in resolved.capabilities if allowed else ():
         manifest = catalog.capability(name)
         if manifest.restricts is None or not _refuses(catalog, manifest):
             continue
-        patterns = [each for each in manifest.restricts.tool_patterns if is_tame(each)]
-        denying = [next((each for each in patterns if re.search(each, text)), None) for text in allowed]
+        patterns = [each for each in manifest.restricts.tool_patterns[:COMPARED] if is_tame(each)]
+        denying = [next((each for each in patterns if matches(each, text)), None) for text in allowed]
         if all(denying):
             yield name, denying[0] or ""
 

@@ -4,12 +4,15 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from keisei.library.document import parse
 from keisei.library.load import Loaded, load
 from keisei.library.project import check_adapter
 from keisei.library.source import is_file, read_source, shown_path
 from keisei.records.adapter import AdapterConfig
 from keisei.records.error import AuthorError
+from keisei.records.id import AdapterId
 from keisei.records.problem import Problem
 from keisei.records.profile import SubagentProfile
 from keisei.records.runtime import RuntimeFile
@@ -17,6 +20,7 @@ from keisei.records.runtime import RuntimeFile
 PATHS = ("stateDir", "logDir", "artifactDir", "dbPath", "lockPath")
 ADAPTER_PATHS = ("workingDir", "working_dir", "envFile", "env_file", "settingsFile")
 DEEPEST = 16
+MOST_FALLBACKS = 3
 
 
 class RuntimeConfig(NamedTuple):
@@ -34,17 +38,19 @@ def load_runtime(path: Path) -> RuntimeConfig:
     merged = _merged(chain)
     problems: list[Problem] = []
     warnings: list[Problem] = []
+    dialects: list[Problem] = []
     adapters: dict[str, AdapterConfig] = {}
     for adapter_id, (loaded, table) in _adapter_tables(chain).items():
         try:
             data = {"adapter_id": adapter_id} | table
             adapter = load(loaded.document, "adapter.config", data=data, prefix=("adapters", adapter_id))
             problems.extend(check_adapter(adapter, ("adapters", adapter_id), adapter_id))
-            warnings.extend(_once_per_file(adapter.warnings, warnings))
+            dialects.extend(adapter.warnings)
             adapters[adapter_id] = adapter.record
         except AuthorError as error:
             problems.extend(error.problems)
-    profiles = _profiles(chain, problems, warnings)
+    profiles = _with_fallbacks(_profiles(chain, problems, warnings), _adapter_tables(chain))
+    warnings[:0] = _once_per_file(dialects)
     problems.extend(_dangling(chain[-1], merged))
     if problems:
         raise AuthorError(problems)
@@ -54,9 +60,41 @@ def load_runtime(path: Path) -> RuntimeConfig:
     return RuntimeConfig(merged, adapters, profiles, tuple(warnings))
 
 
-def _once_per_file(found: tuple[Problem, ...], told: list[Problem]) -> list[Problem]:
-    """One warning tells that a file is written in an older dialect, however many entries it has."""
-    return [each for each in found if all(each.path != other.path for other in told)]
+def _once_per_file(found: list[Problem]) -> list[Problem]:
+    """One warning tells that a file is written in an older dialect, with what is old in any of its entries."""
+    files: dict[str, list[Problem]] = {}
+    for each in found:
+        files.setdefault(each.path, []).append(each)
+    told = []
+    for problems in files.values():
+        first = problems[0]
+        head, _, _ = first.message.partition(": ")
+        notes = dict.fromkeys(note for each in problems for note in each.message.partition(": ")[2].split(", "))
+        told.append(replace(first, message=f"{head}: {', '.join(notes)}"))
+    return told
+
+
+def _with_fallbacks(
+    profiles: dict[str, SubagentProfile], tables: dict[str, tuple[Loaded, dict[str, Any]]]
+) -> dict[str, SubagentProfile]:
+    """The original names a fallback in the adapter; ours stand in the profile, in their order."""
+    return {
+        name: profile
+        if profile.fallback_adapter_ids
+        else replace(profile, fallback_adapter_ids=tuple(_fallbacks(profile.default_adapter_id, tables)))
+        for name, profile in profiles.items()
+    }
+
+
+def _fallbacks(adapter_id: str, tables: dict[str, tuple[Loaded, dict[str, Any]]]) -> list[AdapterId]:
+    found: list[AdapterId] = []
+    while len(found) < MOST_FALLBACKS and adapter_id in tables:
+        following = tables[adapter_id][1].get("fallback_adapter")
+        if not isinstance(following, str) or following in found or following not in tables:
+            break
+        found.append(AdapterId(following))
+        adapter_id = following
+    return found
 
 
 def _chain(path: Path) -> list[Loaded]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from keisei.library.capability import check_capability
 from keisei.library.catalog import Catalog
+from keisei.library.load import rest_of
 from keisei.library.shelf import Found
 from keisei.library.task_spec import check_task, load_task
 from keisei.records.error import AuthorError
@@ -28,7 +29,11 @@ HARD = frozenset(
 
 def ready_task(catalog: Catalog, path: Path) -> tuple[TaskSpec, list[Problem]]:
     """The spec and its warnings. Raises AuthorError: a rule that cannot be judged is no rule. Falls closed."""
-    loaded = load_task(path)
+    try:
+        loaded = load_task(path)
+    except AuthorError as error:
+        found = rest_of(error, lambda rest: check_task(catalog, rest))
+        raise AuthorError(each for each in found if each.severity == "error") from error
     found = list(check_task(catalog, loaded))
     errors = [problem for problem in found if problem.severity == "error"]
     spec: TaskSpec = loaded.record

@@ -23,7 +23,9 @@ def load_task(path: Path) -> Loaded:
     try:
         return load(document, "task.spec")
     except AuthorError as error:
-        raise AuthorError(_advised(problem, document) for problem in error.problems) from error
+        advised = AuthorError(_advised(problem, document) for problem in error.problems)
+        advised.salvaged = error.salvaged
+        raise advised from error
 
 
 def _advised(problem: Problem, document: Document) -> Problem:
@@ -60,10 +62,10 @@ def check_task(catalog: Catalog, loaded: Loaded) -> Iterator[Problem]:
     spec: TaskSpec = loaded.record
     document = loaded.document
     yield from loaded.warnings
-    if spec.task.agent_id and (reason := fault(spec.task.agent_id)):
-        hint = "1 to 64 ASCII characters: letters, digits, `_`, `.`, `-`; or leave it out"
-        message = f"agent-id `{spec.task.agent_id}` {reason}"
-        yield document.problem("bad-agent-id", ("task", "agent-id"), message, hint)
+    for key, agent_id in (("agent-id", spec.task.agent_id), ("parent-agent", spec.task.parent_agent)):
+        if agent_id and (reason := fault(agent_id)):
+            hint = "1 to 64 ASCII characters: letters, digits, `_`, `.`, `-`; or leave it out"
+            yield document.problem("bad-agent-id", ("task", key), f"{key} `{agent_id}` {reason}", hint)
     for key, globs in (("files-whitelist", spec.scope.files_whitelist), ("files-denylist", spec.scope.files_denylist)):
         for index, glob in enumerate(globs):
             yield from glob_problem(document, ("scope", key, index), glob)
@@ -97,10 +99,22 @@ def _role(catalog: Catalog, spec: TaskSpec, document: Document) -> Iterator[Prob
         yield document.problem("empty-whitelist", ("scope", "files-whitelist"), message, hint)
     yield from _parameters(catalog, spec, role.capabilities, document)
     for index, each in enumerate(spec.elevate.capabilities if spec.elevate else ()):
-        if each not in role.capabilities:
+        if each.startswith(("policy::", "scope::")) and each in role.capabilities:
+            message = f"`{each}` cannot be elevated: policy and scope hold for every task"
+            place = ("elevate", "capabilities", index)
+            yield document.problem("contradiction", place, message, "change the scope or the role instead")
+        elif _current(catalog, each) not in role.capabilities:
             message = f"elevates `{each}`, which role `{name}` does not require"
             near = nearest(each, role.capabilities)
             yield document.problem("dangling", ("elevate", "capabilities", index), message, near)
+
+
+def _current(catalog: Catalog, name: str) -> str:
+    """The capability's current name; the name itself where nobody defines it."""
+    try:
+        return catalog.canonical(name)
+    except (OperatorError, AuthorError):
+        return name
 
 
 def _parameters(

@@ -8,7 +8,7 @@ from keisei.records.form import JsonObject, Record, RelativePath, Sha256, Text, 
 from keisei.records.id import AgentId
 from keisei.records.wallet import Wallet
 
-ContractPrincipal = Annotated[str, Meta(pattern=r"^[0-9A-Za-z]+\.[A-Za-z][A-Za-z0-9-]*$")]
+ContractPrincipal = Annotated[str, Meta(pattern=r"^[0-9A-Za-z]+\.[A-Za-z][A-Za-z0-9_-]*$")]
 
 
 class ExternalName(Record, frozen=True, kw_only=True):
@@ -98,6 +98,13 @@ class ConstitutionMark(Record, frozen=True, kw_only=True):
     """When the operator accepted this revision."""
 
 
+class AgentWallet(Wallet, frozen=True, kw_only=True):
+    """A wallet in agent.toml; the file it stands in says whose it is."""
+
+    agent_id: AgentId | None = None
+    """Where it is written, it equals the agent's."""
+
+
 class AgentFile(Record, frozen=True, kw_only=True):
     """`agents/<name>/agent.toml`: identity, constitution mark, wallets."""
 
@@ -105,5 +112,5 @@ class AgentFile(Record, frozen=True, kw_only=True):
     """The agent. `agent_id` equals the folder's name."""
     constitution: ConstitutionMark | None = None
     """Needed where SOUL.md and PURPOSE.md stand beside the file."""
-    wallets: tuple[Wallet, ...] = ()
+    wallets: tuple[AgentWallet, ...] = ()
     """Wallets as data, joined to the agent by the file they stand in."""

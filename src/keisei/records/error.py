@@ -37,6 +37,8 @@ class AuthorError(KeiseiError):
     def __init__(self, problems: Iterable[Problem]) -> None:
         """Keep the problems in the order of the files."""
         self.problems = tuple(problems)
+        self.salvaged: object = None
+        """What is left of the file without its faulty parts, so that the rest can be checked in the same breath."""
         super().__init__("\n".join(problem.render() for problem in self.problems))
 
 

@@ -28,7 +28,7 @@ SeedEvent = Literal[
     "boot_sweep_reclaimed",
     "dispatch_lock_stale_cleared",
 ]
-"""The 21 names of seed 14, unchanged."""
+"""The 21 names of the original runtime, unchanged."""
 
 OurEvent = Literal[
     "adapter_fallback_used",

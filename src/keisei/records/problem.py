@@ -224,8 +224,8 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
-QUOTATION = 80
-LONGEST = 600
+QUOTATION = 200
+LONGEST = 900
 
 
 def tidy(sentence: str) -> str:

@@ -38,5 +38,5 @@ class WalletIdentity(Wallet, frozen=True, kw_only=True):
 
 def joined(wallet: Wallet, agent_id: AgentId) -> WalletIdentity:
     """The wallet of agent.toml as the record that stands alone."""
-    fields: dict[str, Any] = {name: getattr(wallet, name) for name in wallet.__struct_fields__}
+    fields: dict[str, Any] = {name: getattr(wallet, name) for name in Wallet.__struct_fields__}
     return WalletIdentity(agent_id=agent_id, **fields)

@@ -35,12 +35,18 @@ def is_tame(pattern: str) -> bool:
         return False
 
 
+def matches(pattern: str, text: str) -> bool:
+    """Whether the pattern is found in the text."""
+    return _compiled(pattern).search(text) is not None
+
+
 def _parsed(pattern: str) -> Any:  # noqa: ANN401 - a node of `re`
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a set that may mean something else one day means the same today
         return _parser.parse(pattern)
 
 
+@lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> re.Pattern[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

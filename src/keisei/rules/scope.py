@@ -3,21 +3,21 @@
 
 def glob_fault(glob: str) -> str | None:
     """Why a glob is not usable, or None. Globs are relative to the repository and matched component by component."""
-    if not glob.strip():
-        return "is empty"
-    if glob.startswith(("/", "~")):
-        return "is absolute; globs are relative to the repository"
-    if ".." in glob.split("/"):
-        return "climbs out with `..`"
-    if any(char in glob for char in "\0\n\r"):
-        return "contains a control character"
-    if "\\" in glob:
-        return "contains a backslash; separators are `/`"
-    if "//" in glob or "/./" in f"/{glob}/":
-        return "contains an empty component"
-    if any("**" in part and part != "**" for part in glob.split("/")):
-        return "has `**` inside a component; `**` stands alone between slashes"
-    return _unbalanced(glob)
+    faults = (
+        (not glob.strip(), "is empty"),
+        (glob.startswith(("/", "~")), "is absolute; globs are relative to the repository"),
+        (".." in glob.split("/"), "climbs out with `..`"),
+        (any(char in glob for char in "\0\n\r"), "contains a control character"),
+        ("\\" in glob, "contains a backslash; separators are `/`"),
+        ("//" in glob or "/./" in f"/{glob}/", "contains an empty component"),
+        (glob.startswith("!"), "begins with `!`; name what is forbidden in files-denylist"),
+        ("[]" in glob or "{}" in glob, "has an empty choice"),
+        (
+            any("**" in part and part != "**" for part in glob.split("/")),
+            "has `**` inside a component; `**` stands alone between slashes",
+        ),
+    )
+    return next((sentence for wrong, sentence in faults if wrong), None) or _unbalanced(glob)
 
 
 def _unbalanced(glob: str) -> str | None:

@@ -149,11 +149,9 @@ CASES = [
         says="`capabilities` must be a list, not a string",
     ),
     case(
-        "wallet-carries-its-agent",
-        "unknown-key",
-        ('chain = "bitcoin"', '‸agent_id = "indra"\nchain = "bitcoin"'),
-        says="unknown key `agent_id`",
-        hint="known keys: chain, network, address, public_key, name, capabilities, onchain_identity_contract, reputation_ref, metadata",
+        "wallet-of-another-agent",
+        "identity-conflict",
+        ('chain = "bitcoin"', 'agent_id = ‸"varuna"\nchain = "bitcoin"'),
     ),
     case(
         "id-of-another-folder",
