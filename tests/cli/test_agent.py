@@ -1,5 +1,6 @@
 """Compose and prepare at the door: exact bytes, a safe file beside the task, and refusals that say why."""
 
+import hashlib
 import json
 import re
 import stat
@@ -253,3 +254,19 @@ def test_every_mistake_of_a_task_is_told_at_once(shell, task):
     ]
     assert done.code == 1
     assert not (task.parent / "prompt.md").exists()
+
+
+def test_show_as_json_tells_the_constitution_and_the_wallets(shell):
+    folder = shell.folder_of(".keisei/agents/arc")
+    (folder / "SOUL.md").write_text("I am arc.\n")
+    (folder / "PURPOSE.md").write_text("To help.\n")
+    (folder / "agent.toml").write_text(
+        '[identity]\nagent_id = "arc"\ninternal_name = "arc"\ndisplay_name = "Arc"\n'
+        '[constitution]\nversion = "1"\nrevised_at = 2026-01-02T03:04:05Z\n'
+        '[[wallets]]\nchain = "bitcoin"\naddress = "bc1q"\n'
+    )
+
+    told = json.loads(shell.run("agent", "show", "arc", "--json").out)
+
+    assert told["constitution"]["soul_hash"] == hashlib.sha256(b"I am arc.\n").hexdigest()
+    assert told["wallets"] == [{"chain": "bitcoin", "address": "bc1q", "agent_id": "arc"}]

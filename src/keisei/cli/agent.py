@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -15,9 +16,14 @@ from keisei.cli.noun import noun_group
 from keisei.cli.output import write_whole
 from keisei.cli.role import docs as role_docs
 from keisei.cli.surroundings import kit_root_option, open_catalog, warn
+from keisei.contracts.check import data_of
 from keisei.engine.compose import compose_task
 from keisei.engine.prepare import Prepared, prepare_task
+from keisei.library.agent import constitution_of
+from keisei.library.load import Loaded
 from keisei.library.spawn import ready_task
+from keisei.records.agent import AgentFile
+from keisei.records.wallet import joined
 
 TASK = click.argument("task", type=click.Path(path_type=Path))
 
@@ -83,11 +89,22 @@ def _toml(prepared: Prepared) -> str:
 FORMS: dict[str, Callable[[Prepared], str]] = {"human": _human, "json": _json, "toml": _toml}
 
 
+def _records(loaded: Loaded) -> dict[str, Any]:
+    """The records that agent.toml stands for: the constitution with its hashes, the wallets joined to the agent."""
+    file: AgentFile = loaded.record
+    constitution = constitution_of(loaded)
+    return {
+        "constitution": None if constitution is None else data_of(constitution),
+        "wallets": [data_of(joined(wallet, file.identity.agent_id)) for wallet in file.wallets],
+    }
+
+
 group = noun_group(
     "agent",
     "Agents: spawns to compose and prepare, and durable identities.",
     ("display name", "wallets"),
     lambda file: (file.identity.display_name, len(file.wallets)),
+    _records,
 )
 group.add_command(compose)
 group.add_command(prepare)

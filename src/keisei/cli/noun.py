@@ -10,18 +10,23 @@ from keisei.cli.output import emit_json, json_option, table
 from keisei.cli.surroundings import kit_root_option, open_catalog
 from keisei.contracts.check import data_of
 from keisei.library.catalog import Catalog
+from keisei.library.load import Loaded
 from keisei.library.source import shown_path
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
 
 Describe = Callable[[Any], tuple[object, ...]]
+More = Callable[[Loaded], dict[str, Any]]
+"""What `show --json` tells beside the record."""
 
 
-def noun_group(kind: str, summary: str, headers: tuple[str, ...], describe: Describe) -> click.Group:
+def noun_group(
+    kind: str, summary: str, headers: tuple[str, ...], describe: Describe, more: More = lambda _loaded: {}
+) -> click.Group:
     """`keisei <kind> list` and `keisei <kind> show NAME`; more verbs are added by the noun's own module."""
     group = click.Group(name=kind, help=summary)
     group.add_command(_list(kind, headers, describe))
-    group.add_command(_show(kind))
+    group.add_command(_show(kind, more))
     return group
 
 
@@ -55,7 +60,7 @@ def _summary(record: object) -> dict[str, Any]:
     return {"record": data_of(record)}
 
 
-def _show(kind: str) -> click.Command:
+def _show(kind: str, more: More) -> click.Command:
     @click.command("show", help=f"One {kind}, as it is written; --origin tells which file won.")
     @click.argument("name")
     @click.option("--origin", is_flag=True, help="Tell which file won, and which it hides.")
@@ -65,7 +70,8 @@ def _show(kind: str) -> click.Command:
         catalog = open_catalog(kit_root)
         loaded = catalog.loaded(kind, name)
         if as_json:
-            emit_json({"name": name, "origin": origins(catalog, kind, name), "record": data_of(loaded.record)})
+            told = {"name": name, "origin": origins(catalog, kind, name), "record": data_of(loaded.record)}
+            emit_json(told | more(loaded))
         elif origin:
             for layer, path, wins in (
                 (each["layer"], each["path"], each["wins"]) for each in origins(catalog, kind, name)

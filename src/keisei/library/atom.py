@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import jsonschema_rs
+
 from keisei.contracts.words import nearest
 from keisei.library.document import Document, parse, parse_frontmatter
-from keisei.library.json_schema import read_schema, schema_problems
+from keisei.library.json_schema import compiled, read_schema, schema_problems
 from keisei.library.load import Loaded, load
 from keisei.library.shelf import entries
 from keisei.library.source import inside, is_file, is_folder, read_source, shown_path
@@ -182,12 +184,20 @@ def _schema(atom: Atom, side: str) -> Iterator[Problem]:
     folder = document.source.path.parent
     yield from schema_problems(document, (side, "schema"), folder, part.schema)
     path = inside(folder, part.schema)
-    if side != "input" or path is None or not is_file(path) or "required" not in document.data.get("input", {}):
+    if path is None or not is_file(path):
         return
     try:
-        required = read_schema(path).get("required", [])
-    except AuthorError:
+        schema = read_schema(path)
+        validator = compiled(schema, path)
+    except (AuthorError, ValueError, jsonschema_rs.ReferencingError):
+        return  # told with the schema
+    if part.example is not None:
+        for error in validator.iter_errors(part.example):
+            place = (side, "example", *error.instance_path)
+            yield document.problem("bad-schema", place, f"the example does not fit: {error.message[:160]}")
+    if side != "input" or "required" not in document.data.get("input", {}):
         return
+    required = schema.get("required", [])
     if isinstance(required, list) and sorted(map(str, required)) != sorted(part.required):
         message = f"required {list(part.required)} differs from the schema's {required}"
         yield document.problem("contradiction", ("input", "required"), message)

@@ -1,8 +1,10 @@
 """Lint: every authored file of the layers, all problems at once."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from keisei.contracts.words import nearest
 from keisei.library.agent import check_agent
 from keisei.library.atom import atom_ids, check_package, read_package
 from keisei.library.capability import check_capability
@@ -12,9 +14,9 @@ from keisei.library.profile import check_profile
 from keisei.library.project import check_project, project_file
 from keisei.library.role import check_role
 from keisei.library.runtime import load_runtime
-from keisei.library.shelf import Found, Layer, entries, listed, packages
+from keisei.library.shelf import FOLDERS, Found, Layer, entries, listed, packages
 from keisei.library.skill import check_skill
-from keisei.library.source import is_file, shown_path
+from keisei.library.source import is_file, is_folder, shown_path
 from keisei.library.task_spec import check_task, load_task
 from keisei.library.task_type import check_task_type
 from keisei.library.workflow import check_workflow
@@ -45,6 +47,10 @@ PLURALS = {
     "agents": "agent",
     "project": "project",
 }
+
+
+READ = (*FOLDERS.values(), "tasks", "examples", "locks")
+"""Folders of a project's or user's layer that something is kept in."""
 
 
 class Report:
@@ -84,6 +90,7 @@ def lint(catalog: Catalog, kinds: Iterable[str], layers: Iterable[Layer]) -> Rep
         elif kind == "project":
             for layer in wanted:
                 file = project_file(layer)
+                report.problems.extend(_strays(layer))
                 if file is not None:
                     report.add("project", check_project(file, catalog.names("agent"), root=layer.name == "project"))
         else:
@@ -93,6 +100,22 @@ def lint(catalog: Catalog, kinds: Iterable[str], layers: Iterable[Layer]) -> Rep
                     report.add(kind, _problems(catalog, kind, found))
                 report.problems.extend(_twice(files))
     return report
+
+
+def _strays(layer: Layer) -> Iterator[Problem]:
+    """Folders nobody reads because their names are misspelt, and folders without the file that makes them a thing."""
+    if layer.seed or layer.name not in ("project", "user") or layer.folder.name not in (".keisei", "keisei"):
+        return
+    for path in entries(layer.folder):
+        if is_folder(path) and path.name not in READ:
+            message = f"no kind of file is kept in `{path.name}`"
+            yield Problem(code="bad-name", path=shown_path(path), message=message, hint=nearest(path.name, READ))
+    wanted = (("capability", "*/*", "capability.toml"), ("skill", "*", "SKILL.md"), ("agent", "*", "agent.toml"))
+    for kind, depth, file in wanted:
+        folders = entries(layer.place(kind))
+        for path in [each for folder in folders for each in entries(folder)] if depth == "*/*" else folders:
+            if is_folder(path) and not os.path.lexists(path / file):
+                yield Problem(code="missing-file", path=shown_path(path), message=f"has no {file}")
 
 
 def _twice(files: list[Found]) -> Iterator[Problem]:

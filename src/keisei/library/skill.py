@@ -4,7 +4,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from keisei.contracts.registry import RECORDS, schema_id
+from keisei.contracts.words import nearest
 from keisei.library.document import parse, parse_frontmatter
+from keisei.library.json_schema import schema_problems
 from keisei.library.load import Loaded, load
 from keisei.library.source import inside, is_file, read_source
 from keisei.records.error import AuthorError
@@ -55,6 +58,7 @@ def check_skill(loaded: Loaded, folder_name: str) -> Iterator[Problem]:
     if skill.skill_id != folder_name:
         message = f"name `{skill.skill_id}` differs from the folder `{folder_name}`"
         yield loaded.document.problem("bad-name", ("name",), message)
+    yield from _schema_ids(skill, loaded)
     for key in ("subagent_path", "sensor_path"):
         relative = getattr(skill, key)
         if relative is not None:
@@ -64,3 +68,19 @@ def check_skill(loaded: Loaded, folder_name: str) -> Iterator[Problem]:
                 code = "outside" if target is None else "missing-file"
                 message = f"`{relative}` is {'outside the skill' if target is None else 'missing'}"
                 yield beside.problem(code, (key,), message)
+
+
+def _schema_ids(skill: SkillManifest, loaded: Loaded) -> Iterator[Problem]:
+    """A schema is a published record, or a file beside the skill."""
+    folder = loaded.document.source.path.parent
+    known = [schema_id(name) for name in RECORDS]
+    for key in ("input_schema_id", "output_schema_id"):
+        named = getattr(skill, key)
+        if named is None or named in known:
+            continue
+        beside = parse(read_source(folder / "skill.toml"))
+        if named.startswith("agent-runtime/") or not named.endswith(".json"):
+            hint = nearest(named, known) or "write `agent-runtime/<record>/v1`, or a .json file beside the skill"
+            yield beside.problem("dangling", (key,), f"no published schema is called `{named}`", hint)
+        else:
+            yield from schema_problems(beside, (key,), folder, named)

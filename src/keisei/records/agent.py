@@ -38,7 +38,7 @@ class OnchainIdentity(Record, frozen=True, kw_only=True):
 class AgentIdentity(Record, frozen=True, kw_only=True):
     """Who an agent is. Data, never engine code; the other two faces never override the internal name."""
 
-    agent_id: Annotated[AgentId, Meta(min_length=1, max_length=64, pattern="^[a-z0-9][a-z0-9_-]*$")]
+    agent_id: Annotated[AgentId, Meta(max_length=64, pattern="^[a-z0-9][a-z0-9_-]*$")]
     """The canonical key. Equals `internal_name`."""
     internal_name: Annotated[str, Meta(min_length=1, max_length=64, pattern="^[a-z0-9][a-z0-9_-]*$")]
     """The name operators and peers use; stable for life."""

@@ -29,7 +29,7 @@ class ResultPolicy(Record, frozen=True, kw_only=True):
 class SubagentProfile(Record, frozen=True, kw_only=True):
     """The static shape of an (agent, skill) pair. It has no identity of its own; the agent's is inherited."""
 
-    profile_id: Annotated[ProfileId, Meta(min_length=1, max_length=64, pattern="^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    profile_id: Annotated[ProfileId, Meta(max_length=64, pattern="^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     """Its name; equals the file's."""
     style: Literal["claude-like", "codex-like", "hermes-like"]
     """Must match the harness of the default adapter."""

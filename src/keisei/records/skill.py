@@ -24,7 +24,7 @@ class CliCommand(Record, frozen=True, kw_only=True):
 class SkillManifest(Record, frozen=True, kw_only=True):
     """A skill with every file found."""
 
-    skill_id: Annotated[SkillId, Meta(min_length=1, max_length=64)]
+    skill_id: Annotated[SkillId, Meta(max_length=64)]
     """Its name; equals the folder's."""
     description: Text
     """When to use it."""
