@@ -9,7 +9,7 @@ from keisei.library.agent import check_agent
 from keisei.library.atom import atom_ids, check_package, read_package
 from keisei.library.capability import check_capability
 from keisei.library.catalog import Catalog
-from keisei.library.load import Loaded, bounded, rest_of
+from keisei.library.load import Loaded
 from keisei.library.profile import check_profile
 from keisei.library.project import check_project, project_file
 from keisei.library.role import check_role
@@ -19,6 +19,7 @@ from keisei.library.skill import check_skill
 from keisei.library.source import is_file, is_folder, shown_path
 from keisei.library.task_spec import check_task, load_task
 from keisei.library.task_type import check_task_type
+from keisei.library.telling import bounded, rest_of
 from keisei.library.workflow import check_workflow
 from keisei.records.error import AuthorError, KeiseiError
 from keisei.records.problem import Problem

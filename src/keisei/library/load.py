@@ -1,6 +1,5 @@
 """Loading: a document as the record of a published name. All problems of a file at once, each with its place."""
 
-from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -14,44 +13,6 @@ from keisei.records.problem import Problem
 
 MOST = 200
 """Problems of one file that are told; a file with more is not read by anybody."""
-
-
-def bounded(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """The problems of one file, at most 200 errors and 200 warnings. Warnings never crowd out an error."""
-    errors = warnings = 0
-    for problem in problems:
-        if problem.severity == "error":
-            errors += 1
-            yield problem
-        elif warnings < MOST:
-            warnings += 1
-            yield problem
-        if errors == MOST:
-            yield Problem(code="more", path=problem.path, message=f"this file has {MOST} problems or more")
-            return
-
-
-CERTAIN = frozenset(
-    (
-        "bad-agent-id",
-        "bad-glob",
-        "bad-name",
-        "bad-pattern",
-        "bad-schema",
-        "bypass-flag",
-        "cycle",
-        "dangling",
-        "duplicate-name",
-        "effects",
-        "identity-conflict",
-        "not-spawnable",
-        "style-mismatch",
-        "text-refers",
-        "text-too-long",
-        "version-mismatch",
-    )
-)
-"""Problems that something is there, and not that something is missing: they hold whatever else was cut out."""
 
 
 class Loaded(NamedTuple):
@@ -84,13 +45,6 @@ def load(document: Document, name: str, *, data: object = None, prefix: tuple[st
     refusal = AuthorError(problems)
     refusal.salvaged = _salvaged(document, name, translation.data, found, prefix)
     raise refusal
-
-
-def rest_of(error: AuthorError, check: Callable[[Loaded], Iterable[Problem]]) -> list[Problem]:
-    """The problems of a file that does not fit its schema: why it was refused, and what is wrong with the rest."""
-    left = error.salvaged
-    more = check(left) if isinstance(left, Loaded) else ()
-    return [*error.problems, *(problem for problem in more if problem.code in CERTAIN)]
 
 
 def _salvaged(

@@ -7,8 +7,9 @@ from keisei.contracts.words import nearest
 from keisei.library.capability import pattern_problem
 from keisei.library.catalog import Catalog
 from keisei.library.document import Document
-from keisei.library.load import Loaded, bounded
+from keisei.library.load import Loaded
 from keisei.library.shelf import Found
+from keisei.library.telling import bounded
 from keisei.records.capability import CapabilityManifest
 from keisei.records.error import AuthorError, OperatorError
 from keisei.records.problem import Problem

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from keisei.library.capability import check_capability
 from keisei.library.catalog import Catalog
-from keisei.library.load import rest_of
 from keisei.library.shelf import Found
 from keisei.library.task_spec import check_task, load_task
+from keisei.library.telling import rest_of
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
 from keisei.records.task_spec import TaskSpec
