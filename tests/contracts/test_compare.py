@@ -126,7 +126,7 @@ CASES = {
     "another pattern": ({**TEXT, "pattern": "^a"}, {**TEXT, "pattern": "^[ab]"}, "unknown"),
     "a pattern that the values match": ({"enum": ["ab", "ac"]}, {**TEXT, "pattern": "^a"}, "compatible"),
     "a pattern removed": ({**TEXT, "pattern": "^a"}, TEXT, "compatible"),
-    "a format where there was none": (TEXT, {**TEXT, "format": "date-time"}, "unknown"),
+    "a format where there was none": (TEXT, {**TEXT, "format": "date-time"}, "breaking"),
     "elements narrowed": (
         {"type": "array", "items": NUMBER},
         {"type": "array", "items": {"type": "integer"}},

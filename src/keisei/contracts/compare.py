@@ -46,13 +46,13 @@ def _changes(old: object, new: object) -> tuple[Change, ...]:
     found = tuple(dict.fromkeys(_compared(before, after, "")))
     if _draft(old) != _draft(new):
         return (*found, Change("/$schema", "unknown", "the draft changed"))
-    return _judged(found, _covers(after, before))
+    return _judged(found, _covers(_formats_as_patterns(after), _formats_as_patterns(before)))
 
 
 def _judged(found: tuple[Change, ...], proof: str) -> tuple[Change, ...]:
-    """The differences in the light of the proof. Formats are outside it: it takes them for words, we check them."""
+    """The differences in the light of the proof."""
     if proof == "yes":
-        freed = (each if each.path.endswith("/format") else each._replace(kind="compatible") for each in found)
+        freed = (each._replace(kind="compatible") for each in found)
         return tuple(freed) or (Change("", "compatible", "says the same or more in another way"),)
     if any(each.kind == "breaking" for each in found):
         return found
@@ -80,19 +80,35 @@ def _draft(schema: object) -> object:
 
 
 def _plain(schema: object) -> object:
-    """The schema without words for people. Names of properties are not keywords, whatever they are called."""
+    """The schema without words for people."""
+    return _mapped(schema, lambda part: {key: value for key, value in part.items() if key not in WORDS})
+
+
+def _formats_as_patterns(schema: object) -> object:
+    """The schema with each format as a pattern of its own: the proof takes formats for words, and we check them."""
+
+    def spelt(part: dict[str, Any]) -> dict[str, Any]:
+        if "format" not in part:
+            return part
+        rest = {key: value for key, value in part.items() if key != "format"}
+        return rest | {"allOf": [*_listed(rest.get("allOf")), {"pattern": f"^format {part['format']}$"}]}
+
+    return _mapped(schema, spelt)
+
+
+def _mapped(schema: object, change: Callable[[dict[str, Any]], dict[str, Any]]) -> object:
+    """The schema with every schema in it changed. Names of properties are not keywords, whatever they are called."""
     if isinstance(schema, list):
-        return [_plain(each) for each in schema]
+        return [_mapped(each, change) for each in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: {name: _plain(each) for name, each in value.items()}
+        key: {name: _mapped(each, change) for name, each in value.items()}
         if key in ("properties", "patternProperties", "definitions", "dependencies") and isinstance(value, dict)
         else value
         if key in ("enum", "const", "required")
-        else _plain(value)
-        for key, value in schema.items()
-        if key not in WORDS
+        else _mapped(value, change)
+        for key, value in change(schema).items()
     }
 
 
