@@ -9,6 +9,7 @@ import tomllib
 import pytest
 
 from tests.library.seed_kit import write_kit
+from tests.prepared import KEYS
 
 TASK = """\
 [task]
@@ -180,18 +181,6 @@ def test_a_role_that_extends_a_role_nobody_may_have_can_be_spawned_only_by_its_o
 
 
 # Prepare.
-
-KEYS = [
-    "agent_id",
-    "role",
-    "prompt",
-    "subagent_type",
-    "isolation",
-    "description",
-    "verify_command",
-    "ledger_row",
-    "dna",
-]
 
 
 @BOTH

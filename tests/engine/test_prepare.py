@@ -11,18 +11,8 @@ from keisei.records.error import Refused
 from keisei.records.role import RoleCapabilities, RoleHead, RoleManifest
 from keisei.records.task_spec import SpecBody, SpecScope, SpecTask, TaskSpec
 from keisei.rules.role import resolve_role
+from tests.prepared import KEYS
 
-KEYS = [
-    "agent_id",
-    "role",
-    "prompt",
-    "subagent_type",
-    "isolation",
-    "description",
-    "verify_command",
-    "ledger_row",
-    "dna",
-]
 EDITS = ("policy::no-git-ops", "scope::files-whitelist")
 READS = ("tools::deny-tools", "output::report-format")
 

@@ -104,3 +104,15 @@ def test_an_old_name_can_be_elevated_as_the_new_one(tmp_path):
     )
 
     assert tasked(tmp_path, text) == []
+
+
+@pytest.mark.parametrize("slip", ["", "foo = 1\n"], ids=["a-good-task", "a-task-with-a-slip"])
+def test_a_task_that_leans_on_a_broken_project_file_is_answered(tmp_path, slip):
+    (tmp_path / "keisei.toml").write_text('[adapters.x]\nkind = "script"\ncolour = "red"\n')
+    (tmp_path / "task.toml").write_text(f'[task]\nrole = "read-only"\nadapter = "x"\n{slip}')
+    report = Report()
+
+    lint_task(Catalog([Layer("kit", KIT), Layer("project", tmp_path)]), tmp_path / "task.toml", report)
+
+    assert report.failed
+    assert ("unknown-key", 4, 1) in [(p.code, p.line, p.column) for p in report.ordered] or not slip

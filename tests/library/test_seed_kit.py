@@ -9,19 +9,9 @@ import pytest
 from keisei.rules.dna import CODES
 from tests.cli.shell import Shell
 from tests.library.seed_kit import FILES, alias, capability, gate, write_kit
+from tests.prepared import KEYS
 
 DNA = re.compile(r"^[a-z0-9-]+::[A-Z?-]+::[0-9A-F]{8}::[0-9A-F]{8}-[0-9a-f]{8}$")
-KEYS = [
-    "agent_id",
-    "role",
-    "prompt",
-    "subagent_type",
-    "isolation",
-    "description",
-    "verify_command",
-    "ledger_row",
-    "dna",
-]
 
 
 @pytest.fixture

@@ -111,10 +111,13 @@ def _strays(layer: Layer) -> Iterator[Problem]:
         if is_folder(path) and path.name not in READ:
             message = f"no kind of file is kept in `{path.name}`"
             yield Problem(code="bad-name", path=shown_path(path), message=message, hint=nearest(path.name, READ))
-    wanted = (("capability", "*/*", "capability.toml"), ("skill", "*", "SKILL.md"), ("agent", "*", "agent.toml"))
-    for kind, depth, file in wanted:
-        folders = entries(layer.place(kind))
-        for path in [each for folder in folders for each in entries(folder)] if depth == "*/*" else folders:
+    things = {
+        "capability.toml": [slug for category in entries(layer.place("capability")) for slug in entries(category)],
+        "SKILL.md": entries(layer.place("skill")),
+        "agent.toml": entries(layer.place("agent")),
+    }
+    for file, folders in things.items():
+        for path in folders:
             if is_folder(path) and not os.path.lexists(path / file):
                 yield Problem(code="missing-file", path=shown_path(path), message=f"has no {file}")
 
@@ -171,9 +174,14 @@ def task_files(layers: Iterable[Layer]) -> Iterator[Path]:
 def lint_task(catalog: Catalog, path: Path, report: Report) -> None:
     """One task file."""
     try:
-        report.add("task", check_task(catalog, load_task(path)))
+        loaded = load_task(path)
     except AuthorError as error:
         report.add("task", rest_of(error, lambda rest: check_task(catalog, rest)))
+        return
+    try:
+        report.add("task", list(check_task(catalog, loaded)))
+    except AuthorError as error:  # a file it leans on, such as keisei.toml
+        report.add("task", error.problems)
 
 
 def lint_runtime(path: Path, report: Report) -> None:

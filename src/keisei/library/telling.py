@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from keisei.library.load import MOST, Loaded
-from keisei.records.error import AuthorError
+from keisei.records.error import AuthorError, KeiseiError
 from keisei.records.problem import Problem
 
 
@@ -47,6 +47,10 @@ CERTAIN = frozenset(
 
 def rest_of(error: AuthorError, check: Callable[[Loaded], Iterable[Problem]]) -> list[Problem]:
     """The problems of a file that does not fit its schema: why it was refused, and what is wrong with the rest."""
-    left = error.salvaged
-    more = check(left) if isinstance(left, Loaded) else ()
-    return [*error.problems, *(problem for problem in more if problem.code in CERTAIN)]
+    told = list(error.problems)
+    if isinstance(error.salvaged, Loaded):
+        try:
+            told.extend(problem for problem in check(error.salvaged) if problem.code in CERTAIN)
+        except KeiseiError:
+            return told  # a file it leans on is broken too, and told there
+    return told
