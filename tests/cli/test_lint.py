@@ -125,3 +125,11 @@ def test_a_file_named_twice_is_told_once(shell):
     done = shell.run("lint", "tasks", "task.toml", "task.toml")
 
     assert done.out.count("error[dangling]") == 1
+
+
+def test_a_kit_root_with_nothing_in_it_is_not_called_clean(shell):
+    shell.folder_of("empty")
+
+    done = shell.run("lint", "--kit-root", "empty")
+
+    assert (done.code, done.err.splitlines()[0]) == (1, "error: there is nothing to check in the kit root `empty`")

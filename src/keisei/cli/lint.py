@@ -32,6 +32,9 @@ def command(kind: str, files: tuple[Path, ...], strict: bool, kit_root: Path | N
     else:
         own = [layer for layer in catalog.layers if layer.name != "kit"]
         report = lint(catalog, PLURALS.values() if kind == "all" else [PLURALS[kind]], own or catalog.layers)
+    if kit_root is not None and kind == "all" and not report.files:
+        message = f"there is nothing to check in the kit root `{kit_root}`"
+        raise OperatorError(message, "name the folder that holds `_capabilities/` and `_roles/`, or `capabilities/`")
     problems = report.ordered
     failed = report.failed or (strict and bool(problems))
     if as_json:
