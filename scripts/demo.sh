@@ -1,5 +1,5 @@
 #!/bin/sh
-# Shows what keisei does at this stage: it lints and composes. Run by `make demo`, after the set-up.
+# Shows what keisei does at this stage: it lints, composes and judges tool calls. Run by `make demo`, after the set-up.
 #
 # Needs .venv, and nothing else: no network, no agent, no settings of the user. Everything is written into a temporary
 # folder that is removed at the end, also after an interruption. Ends with 1 where something differs from what it says.
@@ -31,11 +31,12 @@ differs() {
     exit 1
 }
 
-# Runs a command that must be refused with exit code 1, and keeps what it said.
-refused() {
-    code=0
+# Runs a command that must end with the exit code that is named first, and keeps what it said.
+ends_with() {
+    wanted=$1 code=0
+    shift
     "$@" >"$work/said" 2>&1 || code=$?
-    [ "$code" = 1 ] || differs "\`$*\` ends with $code instead of 1"
+    [ "$code" = "$wanted" ] || differs "\`$*\` ends with $code instead of $wanted"
 }
 
 bold='' plain=''
@@ -46,7 +47,7 @@ fi
 [ -x "$root/.venv/bin/python" ] || { echo "keisei: cannot run .venv/bin/python; run: make setup" >&2; exit 1; }
 cd "$work/project"
 
-printf '%s: it reads, lints and composes. It does not run agents yet.\n' "$(keisei --version)"
+printf '%s: it reads, lints, composes and gates. It does not run agents yet.\n' "$(keisei --version)"
 
 step "1. Lint the kit that ships"
 keisei lint --strict --kit-root "$root/src/keisei/kit" >"$work/said" 2>&1 || differs "the kit has problems"
@@ -77,7 +78,7 @@ quote "$work/tail" | sed 's/ *$//'
 step "3. A role that nobody may have is refused"
 mkdir -p push
 printf '[task]\nrole = "git-ops"\n\n[body]\ntext = "Push the branch."\n' >push/task.toml
-refused keisei agent compose push/task.toml
+ends_with 1 keisei agent compose push/task.toml
 grep -q 'RULE 0\.13' "$work/said" || differs "the refusal does not name RULE 0.13"
 [ ! -e push/prompt.md ] || differs "a refused task has a prompt"
 say "\$ keisei agent compose push/task.toml"
@@ -86,11 +87,26 @@ quote "$work/said"
 step "4. A misspelt key is an error, with its place and a hint"
 mkdir -p typo
 printf '[task]\nrole = "edit-local"\n\n[scope]\nfile-whitelist = ["src/**"]\n' >typo/task.toml
-refused keisei lint tasks typo/task.toml
+ends_with 1 keisei lint tasks typo/task.toml
 grep -q 'typo/task\.toml:5:1: error\[unknown-key\]' "$work/said" || differs "the place of the mistake is not named"
 grep -q 'did you mean .files-whitelist.?' "$work/said" || differs "there is no hint"
 say "\$ keisei lint tasks typo/task.toml"
 quote "$work/said"
 
-printf '\nAll of it was as promised. Nothing was run: a prompt is what this stage ends with.\n'
+step "5. A tool call is judged by what it would do, before it happens"
+judge() { keisei gate explain --task code-implementer/task.toml --command "$1"; }
+call="sh -c 'g\"\"it push'"
+ends_with 2 judge "$call"
+grep -q '^deny: policy::no-git-ops: .git push. (inside sh)' "$work/said" || differs "the push is not what is refused"
+say "\$ keisei gate explain --task code-implementer/task.toml --command \"$(printf '%s' "$call" | sed 's/"/\\"/g')\""
+head -n 1 "$work/said" >"$work/first"
+quote "$work/first"
+call='python -m pytest -q 2>&1 | tail -5'
+ends_with 0 judge "$call"
+[ "$(grep -c '^  runs ' "$work/said")" = 2 ] || differs "two commands are not seen"
+say "\$ keisei gate explain --task code-implementer/task.toml --command '$call'"
+head -n 1 "$work/said" >"$work/first"
+quote "$work/first"
+
+printf '\nAll of it was as promised. No agent was run, and none of the judged calls: prompts and judgements are all there is.\n'
 printf 'Next: docs/tutorial/first-role.md. What is not there yet: docs/explanation/what-comes-next.md.\n'

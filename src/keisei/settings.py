@@ -21,6 +21,35 @@ SETTINGS = (
     Setting("home", "HOME", "~", "The folder whose `.claude/agents/_primitives/_rust` is read where no root is given."),
     Setting("creator", "KEI_CREATOR_ID", "unknown", "Who stands as creator in the lineage of new and forked files."),
     Setting("no_color", "NO_COLOR", "", "Any value switches colours off."),
+    Setting(
+        "state_home", "XDG_STATE_HOME", "~/.local/state", "The folder whose `keisei/` holds state; never a repository."
+    ),
+    Setting("own_state", "KEISEI_HOME", "", "The state folder itself, instead of the one under XDG_STATE_HOME."),
+    Setting(
+        "runtime_home", "XDG_RUNTIME_DIR", "", "The folder whose `keisei/` holds sockets; by default one under /tmp."
+    ),
+    Setting("temporary", "TMPDIR", "", "A folder where agents may write temporary files, beside /tmp and /var/tmp."),
+    Setting(
+        "capability_name",
+        "KEI_CAPABILITY_NAME",
+        "",
+        "Capabilities that `kei-capability check` judges by; unset passes.",
+    ),
+    Setting("task_toml", "TASK_TOML", "", "The task file whose parameters `kei-capability check` uses."),
+    Setting(
+        "worktree_path", "WORKTREE_PATH", "", "The worktree calls are judged in; by default where the call is made."
+    ),
+    Setting("main_repo", "MAIN_REPO", "", "The main checkout, which agents must not touch either."),
+    Setting("disabled_hooks", "KEI_DISABLED_HOOKS", "", "Hooks to switch off in a user's own session, or `all`."),
+    Setting(
+        "hook_profile", "KEI_HOOK_PROFILE", "", "`minimal` switches capability checks off in a user's own session."
+    ),
+    Setting(
+        "attempt_id",
+        "KEISEI_ATTEMPT_ID",
+        "",
+        "Set by the runtime inside an attempt, where no variable switches a gate off.",
+    ),
 )
 
 
@@ -32,6 +61,16 @@ class Settings(NamedTuple):
     home: Path | None
     creator: str
     no_color: bool
+    state_home: Path | None
+    runtime_home: Path | None
+    temporary: Path | None
+    capability_names: tuple[str, ...]
+    task_toml: Path | None
+    worktree_path: Path | None
+    main_repo: Path | None
+    disabled_hooks: frozenset[str]
+    hook_profile: str
+    attempt_id: str | None
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -44,10 +83,26 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         home=_expanded(values["home"]),
         creator=values["creator"],
         no_color=bool(values["no_color"]),
+        state_home=_expanded(values["own_state"]) or _below(_expanded(values["state_home"]), "keisei"),
+        runtime_home=_below(_expanded(values["runtime_home"]), "keisei"),
+        temporary=_expanded(values["temporary"]) if values["temporary"] else None,
+        capability_names=tuple(values["capability_name"].replace(",", " ").split()),
+        task_toml=Path(values["task_toml"]) if values["task_toml"] else None,
+        worktree_path=Path(values["worktree_path"]) if values["worktree_path"] else None,
+        main_repo=Path(values["main_repo"]) if values["main_repo"] else None,
+        disabled_hooks=frozenset(values["disabled_hooks"].replace(",", " ").split()),
+        hook_profile=values["hook_profile"],
+        attempt_id=values["attempt_id"] or None,
     )
 
 
+def _below(folder: Path | None, name: str) -> Path | None:
+    return folder / name if folder is not None else None
+
+
 def _expanded(text: str) -> Path | None:
+    if not text:
+        return None
     try:
         path = Path(text).expanduser()
     except RuntimeError:

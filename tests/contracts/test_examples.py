@@ -44,6 +44,8 @@ def used(data, part, definitions):
             if key in part.get("properties", {}):
                 yield part.get("title"), key
                 yield from used(value, part["properties"][key], definitions)
+            elif isinstance(part.get("additionalProperties"), dict):
+                yield from used(value, part["additionalProperties"], definitions)
     for option in (*part.get("anyOf", ()), *(rule.get("then", {}) for rule in part.get("allOf", ()))):
         yield from used(data, option, definitions)
 

@@ -8,8 +8,10 @@ from keisei import __version__
 
 COMMANDS = {
     "agent": ("keisei.cli.agent:group", "Compose and prepare spawns; show durable agents."),
-    "capability": ("keisei.cli.capability:group", "List, show, make and fork capabilities."),
+    "capability": ("keisei.cli.capability:group", "List, show, make, fork and test capabilities."),
     "completion": ("keisei.cli.completion:command", "Print the completion script of a shell."),
+    "gate": ("keisei.cli.gate:group", "Judge tool calls before they happen, alone or by a service."),
+    "hooks": ("keisei.cli.hooks:group", "The gate in the settings of Claude Code and Codex."),
     "lint": ("keisei.cli.lint:command", "Check authored files; every problem at once."),
     "profile": ("keisei.cli.profile:group", "List and show profiles."),
     "role": ("keisei.cli.role:group", "List, show, compare and document roles."),

@@ -7,6 +7,7 @@ import click
 
 from keisei import __version__
 from keisei.cli.noun import noun_group
+from keisei.cli.output import emit_json, json_option
 from keisei.cli.surroundings import kit_root_option, open_catalog, settings
 from keisei.library.catalog import Catalog
 from keisei.library.scaffold import fork_capability, new_capability
@@ -81,10 +82,48 @@ def fork(source: str, name: str, into: Path | None, kit_root: Path | None) -> in
 
 group.add_command(fork)
 
+
+@group.command("test")
+@click.argument("names", nargs=-1)
+@json_option
+@kit_root_option
+def test(names: tuple[str, ...], as_json: bool, kit_root: Path | None) -> int:
+    """Run the vectors inside capabilities: all of them, or those of the capabilities NAMED. Exit 2 where one fails."""
+    from keisei.wiring.vector import try_vectors
+
+    catalog = open_catalog(kit_root)
+    wanted = [catalog.canonical(name) for name in names] or [
+        name for name in catalog.names("capability") if catalog.capability(name).tests
+    ]
+    tried = [each for name in dict.fromkeys(wanted) for each in try_vectors(catalog, name)]
+    failed = [each for each in tried if not each.passed]
+    if as_json:
+        emit_json([{**each._asdict(), "passed": each.passed} for each in tried])
+    else:
+        for each in failed:
+            said = f": {each.reason}" if each.reason else ""
+            got = each.decision if each.cause == "rule" else f"{each.decision} from a gate that broke"
+            click.echo(f"{each.capability}: {each.name}: expected {each.expected}, got {got}{said}")
+        counts = ", ".join(f"{name} {sum(each.capability == name for each in tried)}" for name in dict.fromkeys(wanted))
+        vectors = "1 vector" if len(tried) == 1 else f"{len(tried)} vectors"
+        click.echo(f"{vectors}, {len(failed)} failed ({counts or 'no capability has any'})")
+    return 2 if failed else 0
+
+
+@click.command("check")
+@click.argument("names", nargs=-1)
+def check(names: tuple[str, ...]) -> int:
+    """Judge one call (the harness's hook JSON on stdin) by capabilities alone; by default KEI_CAPABILITY_NAME's."""
+    from keisei.cli.check import main
+
+    return main(list(names))
+
+
 seed = click.Group(
     "kei-capability",
-    help="Fork capabilities (the originals' command).",
+    help="Check calls by capabilities, and fork capabilities (the originals' command).",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")(seed)
 seed.add_command(fork)
+seed.add_command(check)

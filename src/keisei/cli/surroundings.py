@@ -30,10 +30,11 @@ def settings() -> Settings:
 
 def open_catalog(kit_root: Path | None, *, quiet: bool = False) -> Catalog:
     """The catalog of the working directory. Old names are told on stderr, unless `quiet`: lint tells them in place."""
-    return catalog(settings(), kit_root=kit_root, warn=None if quiet else _say)
+    return catalog(settings(), kit_root=kit_root, warn=None if quiet else say)
 
 
-def _say(sentence: str) -> None:
+def say(sentence: str) -> None:
+    """A warning, on stderr."""
     click.echo(f"warning: {sentence}", err=True)
 
 

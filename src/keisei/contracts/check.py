@@ -1,15 +1,18 @@
 """Checks at the doors: data against a published schema, every difference told in words, then the record itself."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import jsonschema_rs
 import msgspec
 
 from keisei.contracts.registry import known, record_type
 from keisei.contracts.schema import schema, validator
 from keisei.contracts.words import FORMATS, PATTERNS, TYPES, kind_of, listed, nearest, shown
 from keisei.records.error import ContractViolation
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 Path = tuple[str | int, ...]
 HINTS = 50
@@ -51,13 +54,38 @@ def _once(found: list[Violation]) -> list[Violation]:
 
 def build(name: str, data: object) -> Any:  # noqa: ANN401 - the record type that belongs to the name
     """The record. Raises ContractViolation with every difference."""
-    found = violations(name, data)
+    record, found = tried(name, data)
     if not found:
-        try:
-            return convert(name, data)
-        except msgspec.ValidationError as error:
-            found = [invariant(error)]
+        return record
     raise ContractViolation(known(name), [f"{pointer(each.path)}: {each.message}" for each in found])
+
+
+def tried(name: str, data: object) -> tuple[Any, list[Violation]]:
+    """The record, or every way in which data differs from it.
+
+    Types and schemas have one source, so what a type takes strictly fits its schema; only the rest is asked of the
+    schema, which says what is wrong in words.
+    """
+    with suppress(msgspec.ValidationError, TypeError, ValueError, RecursionError):
+        record = msgspec.convert(data, record_type(name))
+        if not _ends_lines(data):
+            return record, []
+    found = violations(name, data)
+    if found:
+        return None, found
+    try:
+        return convert(name, data), []
+    except msgspec.ValidationError as error:
+        return None, [invariant(error)]
+
+
+def _ends_lines(data: object) -> bool:
+    """Whether a single line ends with a line break: there `$` means something else to a type than to a schema."""
+    if isinstance(data, str):
+        return data.endswith("\n") and "\n" not in data[:-1]
+    if isinstance(data, dict):
+        return any(_ends_lines(key) or _ends_lines(value) for key, value in data.items())
+    return isinstance(data, list | tuple) and any(map(_ends_lines, data))
 
 
 def convert(name: str, data: object) -> Any:  # noqa: ANN401 - the record type that belongs to the name
@@ -87,7 +115,7 @@ def _parsed(place: str) -> Path:
     return tuple(int(part) if part.isdigit() else part for part in parts if part)
 
 
-def _told(error: jsonschema_rs.ValidationError, root: Mapping[str, Any]) -> Iterator[Violation]:
+def _told(error: "jsonschema_rs.ValidationError", root: Mapping[str, Any]) -> Iterator[Violation]:
     """One validator error in our words; a choice is told by the branch that was meant."""
     kind = type(error.kind).__name__
     facts = error.kind.as_dict()
@@ -111,7 +139,7 @@ def _told(error: jsonschema_rs.ValidationError, root: Mapping[str, Any]) -> Iter
 
 
 def _value(
-    error: jsonschema_rs.ValidationError, kind: str, facts: dict[str, Any], root: Mapping[str, Any]
+    error: "jsonschema_rs.ValidationError", kind: str, facts: dict[str, Any], root: Mapping[str, Any]
 ) -> Violation:
     path: Path = tuple(error.instance_path)
     name = f"`{path[-1]}`" if path and isinstance(path[-1], str) else pointer(path)
@@ -123,7 +151,7 @@ def _value(
 
 
 def _choice(
-    error: jsonschema_rs.ValidationError, facts: dict[str, Any], root: Mapping[str, Any]
+    error: "jsonschema_rs.ValidationError", facts: dict[str, Any], root: Mapping[str, Any]
 ) -> Iterator[Violation]:
     """The branch whose type fits is the one that was meant; where none fits, all types are named."""
     branches = [branch for branch in facts["context"] if branch]
@@ -143,7 +171,7 @@ def _choice(
     yield Violation(path, "value", "wrong-type", f"{name} must be {expected}, not {kind_of(error.instance)}")
 
 
-def _expected(error: jsonschema_rs.ValidationError) -> str:
+def _expected(error: "jsonschema_rs.ValidationError") -> str:
     """What the schema wants at this place."""
     kind, facts = type(error.kind).__name__, error.kind.as_dict()
     told = EXPECTED.get(kind)
@@ -168,7 +196,7 @@ EXPECTED: dict[str, Callable[[dict[str, Any]], str]] = {
 """What each keyword of a schema wants, in words."""
 
 
-def _because(error: jsonschema_rs.ValidationError, root: Mapping[str, Any], message: str) -> str:
+def _because(error: "jsonschema_rs.ValidationError", root: Mapping[str, Any], message: str) -> str:
     """Name the condition, where a rule holds only under one."""
     steps = list(error.schema_path)
     if "then" not in steps:

@@ -3,11 +3,12 @@
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any
 
 from keisei.contracts.registry import known
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 FOLDER = Path(__file__).parent / "schemas"
 
@@ -20,6 +21,8 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @cache
-def validator(name: str) -> jsonschema_rs.Draft7Validator:
+def validator(name: str) -> "jsonschema_rs.Draft7Validator":
     """The compiled schema."""
+    import jsonschema_rs  # noqa: PLC0415 - data that a type takes as it is needs no schema
+
     return jsonschema_rs.Draft7Validator(schema(name), validate_formats=True)

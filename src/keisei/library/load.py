@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from keisei.contracts.check import Violation, convert, invariant, violations
+from keisei.contracts.check import Violation, convert, tried, violations
 from keisei.contracts.dialect import translate
 from keisei.library.document import Document
 from keisei.records.error import AuthorError
@@ -27,14 +27,9 @@ def load(document: Document, name: str, *, data: object = None, prefix: tuple[st
     """The record. Raises AuthorError with every problem. `data` and `prefix` name a part of the document."""
     translation = translate(name, document.data if data is None else data)
     document.renamed |= {(*prefix, *new): (*prefix, *old) for new, old in translation.renamed.items()}
-    found = violations(name, translation.data)
+    record, found = tried(name, translation.data)
     if not found:
-        try:
-            record = convert(name, translation.data)
-        except msgspec.ValidationError as error:
-            found = [invariant(error)]
-        else:
-            return Loaded(record, document, _dialect_warning(document, translation.notes, prefix))
+        return Loaded(record, document, _dialect_warning(document, translation.notes, prefix))
     problems = [
         document.problem(each.code, (*prefix, *each.path), _named(each, prefix), each.hint, at=each.at)
         for each in found[:MOST]

@@ -1,5 +1,6 @@
 """Before a spawn: a task file with everything it leans on, or every reason why not."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from keisei.library.capability import check_capability
@@ -44,9 +45,22 @@ def ready_task(catalog: Catalog, path: Path) -> tuple[TaskSpec, list[Problem]]:
     return spec, [problem for problem in found if problem.severity == "warning"]
 
 
+def ready_capabilities(catalog: Catalog, names: Iterable[str]) -> list[str]:
+    """The current names of capabilities that can be judged. Raises AuthorError where one lacks what it declares."""
+    current = [catalog.canonical(name) for name in names]
+    errors = [problem for problem in _faults(catalog, current) if problem.code in HARD]
+    if errors:
+        raise AuthorError(dict.fromkeys(errors))
+    return current
+
+
 def _role_faults(catalog: Catalog, role: str) -> list[Problem]:
+    return _faults(catalog, catalog.resolved_role(role).capabilities)
+
+
+def _faults(catalog: Catalog, names: Iterable[str]) -> list[Problem]:
     faults: list[Problem] = []
-    for name in catalog.resolved_role(role).capabilities:
+    for name in names:
         found = catalog.found("capability", name)
         if isinstance(found, Found):
             problems = check_capability(catalog, found, catalog.loaded("capability", name))

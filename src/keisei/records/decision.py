@@ -23,6 +23,8 @@ class GateDecision(Record, frozen=True, kw_only=True):
     """The harness's id of the call; the transcript must know it too."""
     tool: Text
     """The tool's name."""
+    cwd: str | None = None
+    """The folder the call started in."""
     input: JsonObject
     """Its input, redacted."""
     input_digest: Sha256
@@ -37,6 +39,8 @@ class GateDecision(Record, frozen=True, kw_only=True):
     """The pattern or list entry that matched."""
     reason: Line | None = None
     """The one line the agent reads."""
+    notes: tuple[str, ...] = ()
+    """What rules that only warn or record had to say, and gates that broke and let the call through."""
     latency_ms: Annotated[float, Meta(ge=0)]
     """How long the judgement took."""
     policy_digest: Sha256

@@ -54,6 +54,28 @@ class ProjectSandbox(Record, frozen=True, kw_only=True, rename="kebab"):
     """Toolchain folders an agent may read beside the system's."""
 
 
+class ToolFields(Record, frozen=True, kw_only=True, rename="kebab"):
+    """What the fields of a tool mean, for tools whose fields the gate cannot know by itself."""
+
+    writes: tuple[Text, ...] = ()
+    """Fields that hold paths it writes."""
+    deletes: tuple[Text, ...] = ()
+    """Fields that hold paths it deletes."""
+    reads: tuple[Text, ...] = ()
+    """Fields that hold paths it reads."""
+    commands: tuple[Text, ...] = ()
+    """Fields that hold shell text."""
+    network: tuple[Text, ...] = ()
+    """Fields that hold addresses."""
+
+
+class ProjectGate(Record, frozen=True, kw_only=True, rename="kebab"):
+    """What the gate is told of this project."""
+
+    tools: dict[str, ToolFields] = {}
+    """`[gate.tools."mcp__server__tool"]`: the fields of a tool, by its full name."""
+
+
 class ProjectFile(Record, frozen=True, kw_only=True):
     """`keisei.toml`, at a project's root; the kit's and the user's have adapters only."""
 
@@ -67,5 +89,7 @@ class ProjectFile(Record, frozen=True, kw_only=True):
     """What happens to a verified candidate."""
     sandbox: ProjectSandbox | None = None
     """What confinement lets in."""
+    gate: ProjectGate | None = None
+    """What the gate is told."""
     adapters: dict[str, dict[str, Any]] = {}
     """`[adapters.<id>]`: adapter.config without its id."""

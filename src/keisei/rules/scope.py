@@ -1,4 +1,14 @@
-"""Scope: which globs can be judged at all."""
+"""Scope: which globs can be judged at all, and which paths they cover, component by component."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from itertools import product
+from typing import Final
+
+MOST: Final = 64
+"""Choices of one glob, `{a,b}` written out."""
+PIECE: Final = re.compile(r"\*+|\?|\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
 
 
 def glob_fault(glob: str) -> str | None:
@@ -32,3 +42,102 @@ def _unbalanced(glob: str) -> str | None:
         elif char == "}" and not opened:
             return "closes a `}` that was never opened"
     return f"opens a `{opened}` that is never closed" if opened else None
+
+
+def covers(glob: str, path: str, *, folded: bool = False) -> bool:
+    """Whether the glob covers a relative path. `**` is any number of whole components, none included.
+
+    `folded` also compares the way a file system does that ignores case and forms of Unicode: for lists that forbid.
+    """
+    parts = [part for part in path.split("/") if part]
+    if any(_fits(wanted, parts) for wanted in _alternatives(glob)):
+        return True
+    if not folded:
+        return False
+    low = [part for part in _folded(path).split("/") if part]
+    return any(_fits(wanted, low) for wanted in _alternatives(_any_case(glob)))
+
+
+def could_hold(glob: str, folder: str, *, folded: bool = False) -> bool:
+    """Whether something below a folder can be covered by the glob. A glob that begins with `**` is not asked."""
+    parts = [part for part in (_folded(folder) if folded else folder).split("/") if part]
+    return any(_holds(wanted, parts) for wanted in _alternatives(_any_case(glob) if folded else glob))
+
+
+def _holds(wanted: tuple[str, ...], parts: list[str]) -> bool:
+    for number, part in enumerate(parts):
+        if number >= len(wanted):
+            return False
+        if wanted[number] == "**":
+            return number > 0
+        if not _matches(wanted[number], part):
+            return False
+    return len(parts) < len(wanted) and not (wanted[0] == "**" and parts)
+
+
+def _fits(wanted: tuple[str, ...], parts: list[str]) -> bool:
+    """Component by component; `reached` are the numbers of components of the path that can be used up so far."""
+    reached = {0}
+    for component in wanted:
+        if component == "**":
+            reached = set(range(min(reached), len(parts) + 1))
+        else:
+            reached = {number + 1 for number in reached if number < len(parts) and _matches(component, parts[number])}
+        if not reached:
+            return False
+    return len(parts) in reached
+
+
+@lru_cache(maxsize=4096)
+def _alternatives(glob: str) -> tuple[tuple[str, ...], ...]:
+    """The glob's components, once for every choice of its `{a,b}`."""
+    pieces = [piece[1:-1].split(",") if piece[:1] == "{" else [piece] for piece in re.split(r"(\{[^{}]*\})", glob)]
+    texts = ["".join(choice) for choice, _ in zip(product(*pieces), range(MOST), strict=False)]
+    return tuple(tuple(part for part in text.split("/") if part) for text in texts)
+
+
+@lru_cache(maxsize=65536)
+def _matches(component: str, part: str) -> bool:
+    """One component. A star takes as little as it can and more when it must, so no pattern runs away."""
+    if component == part:
+        return True
+    pieces = _pieces(component)
+    at, star, kept, taken = 0, -1, 0, 0
+    while taken < len(part):
+        if at < len(pieces) and pieces[at] == "*":
+            star, kept, at = at, taken, at + 1
+        elif at < len(pieces) and _is_one(pieces[at], part[taken]):
+            at, taken = at + 1, taken + 1
+        elif star >= 0:
+            at, kept = star + 1, kept + 1
+            taken = kept
+        else:
+            return False
+    return all(piece == "*" for piece in pieces[at:])
+
+
+@lru_cache(maxsize=4096)
+def _pieces(component: str) -> tuple[str, ...]:
+    return tuple("*" if piece[0] == "*" else piece for piece in PIECE.findall(component))
+
+
+def _is_one(piece: str, char: str) -> bool:
+    if len(piece) == 1:
+        return piece in ("?", char)
+    body = piece[1:-1]
+    negated = body[0] in "!^" and len(body) > 1
+    body = body[1:] if negated else body
+    ranges = re.findall(r"(.)-(.)|(.)", body, re.DOTALL)
+    inside = any((low <= char <= high) if low else char == one for low, high, one in ranges)
+    return inside != negated
+
+
+@lru_cache(maxsize=4096)
+def _any_case(glob: str) -> str:
+    """The glob for a file system that ignores case: what a class leaves out, it leaves out in one case only."""
+    return re.sub(r"\[[!^]\]?[^\]]*\]", "?", _folded(glob))
+
+
+@lru_cache(maxsize=8192)
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())

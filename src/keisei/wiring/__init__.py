@@ -9,7 +9,7 @@ from keisei.library.source import is_folder
 from keisei.records.error import OperatorError
 from keisei.settings import Settings
 
-KIT = Path(__file__).parent / "kit"
+KIT = Path(__file__).parent.parent / "kit"
 
 
 def catalog(

@@ -1,0 +1,212 @@
+"""JavaScript for node, deno and bun: what it starts and touches."""
+
+from keisei.records.effect import UNKNOWN
+from keisei.rules.shell.code.dialect import Dialect, Token
+from keisei.rules.shell.code.language import Language, kinds
+from keisei.rules.shell.code.result import Code, Found
+from keisei.rules.shell.code.scan import Scan
+
+_CHILD = frozenset({"child_process", "node:child_process"})
+_CHILD_KINDS = kinds(
+    {
+        "shell only": "exec execSync",
+        "program": "spawn spawnSync execFile execFileSync",
+        "file node": "fork",
+    }
+)
+_LOADERS = frozenset({"require", "import", "_load", "getBuiltinModule", "createRequire"})
+_FS = {
+    "touch w0": "writeFile appendFile createWriteStream mkdir truncate chmod chown utimes mkdtemp outputFile ensureDir "
+    "ensureFile writeJson outputJson",
+    "touch w1": "copyFile symlink link cp copy",
+    "touch d0": "rm unlink rmdir remove",
+    "touch d0 w1": "rename",
+    "open": "open",
+}
+
+
+def _files() -> dict[str, str]:
+    table: dict[str, str] = {}
+    for kind, names in _FS.items():
+        for name in names.split():
+            for form in (name, f"{name}Sync"):
+                table |= {f"{owner}.{form}": kind for owner in ("fs", "fsp", "fsPromises", "promises", "fse", "Deno")}
+            if kind != "open" and name not in {"cp", "copy", "link", "remove", "rm"}:
+                table[f".{name}Sync"] = table[f"{name}Sync"] = kind
+            if name in {"writeFile", "appendFile", "createWriteStream", "copyFile", "unlink"}:
+                table[f".{name}"] = table[name] = kind
+            table[f"?fs.{name}"] = table[f"?fs.{name}Sync"] = kind
+    return table
+
+
+_TABLE = _files() | kinds(
+    {
+        "eval": "eval Function runInThisContext runInNewContext runInContext .runInThisContext .runInNewContext "
+        ".runInContext globalThis.eval global.eval window.eval .constructor",
+        "opaque": "process.binding process.dlopen .dlopen process._linkedBinding",
+        "touch w0": "Bun.write Deno.writeTextFile Deno.writeFile Deno.writeTextFileSync Deno.writeFileSync Deno.create",
+        "words 0": "Bun.spawn Bun.spawnSync",
+        "program": "Deno.Command",
+        "shell only": "shelljs.exec shell.exec execa.command execaCommand execaCommandSync",
+    }
+)
+
+
+def node(text: str) -> Code:
+    """What JavaScript code starts and touches."""
+    found = Found()
+    Scan(_JS, text, found).run()
+    return found.code()
+
+
+def _extra(scan: Scan, at: int) -> None:
+    token = scan.tokens[at]
+    if token.kind == "word" and token.text in _LOADERS:
+        _loaded(scan, at)
+    elif token.kind == "word" and token.text in {"$", "execa", "execaSync"}:
+        _tagged(scan, at)
+    if token.kind == "word" and _child(scan):
+        _started(scan, at)
+    elif token.text == "[" and token.kind == "op" and at:
+        _indexed(scan, at)
+
+
+def _child(scan: Scan) -> bool:
+    """Whether the code loads the module that starts programs; its names are learnt on the way."""
+    if "?child" not in scan.constants:
+        scan.constants["?child"] = None
+        for at, token in enumerate(scan.tokens):
+            if token.kind == "str" and _module(scan, at) in _CHILD:
+                scan.constants["?child"] = "yes"
+                _learn(scan)
+                break
+    return scan.constants["?child"] == "yes"
+
+
+def _module(scan: Scan, at: int) -> str:
+    """The text that starts at a string, with what is added to it."""
+    end = at + 1
+    while end + 1 < len(scan.tokens) and scan.tokens[end].text == "+":
+        end += 2
+    value = scan.fold(scan.tokens[at:end])
+    return value if isinstance(value, str) else ""
+
+
+def _learn(scan: Scan) -> None:
+    """Other names of starters: `{execSync: run}`, `execSync as run`, `run = promisify(cp.exec)`."""
+    row = scan.tokens
+    for at in range(len(row) - 2):
+        if row[at].text in _CHILD_KINDS and row[at + 1].text in {":", "as"} and row[at + 2].kind == "word":
+            scan.aliases[row[at + 2].text] = _CHILD_KINDS[row[at].text]
+        if row[at].kind == "word" and row[at + 1].text == "=":
+            end = scan.statement_end(at + 2)
+            for place in range(at + 2, end):
+                called = place + 1 < len(row) and row[place + 1].text == "("
+                if row[place].kind == "word" and row[place].text in _CHILD_KINDS and not called:
+                    scan.aliases[row[at].text] = _CHILD_KINDS[row[place].text]
+
+
+def _started(scan: Scan, at: int) -> None:
+    name, owner = scan.tokens[at].text, scan.receiver(at)
+    kind = _CHILD_KINDS.get(name)
+    if kind is None or (owner and name == "exec" and not _holds_child(scan, at, owner)):
+        return
+    if at and scan.tokens[at - 1].text in {"function", "new"}:
+        return
+    arguments = scan.arguments(at)
+    if arguments is None:
+        return
+    shell = any(one.text == "shell" for part in arguments[1:] for one in part)
+    if kind == "program" and shell:
+        _program_in_shell(scan, arguments)
+    else:
+        scan.act(kind, arguments)
+
+
+def _program_in_shell(scan: Scan, arguments: list[list[Token]]) -> None:
+    values = [scan.fold(one) for one in arguments[:2]]
+    words = values[1] if len(values) > 1 and isinstance(values[1], list) else []
+    scan.found.script(" ".join([values[0] if isinstance(values[0], str) else UNKNOWN, *words]))
+
+
+def _holds_child(scan: Scan, at: int, owner: str) -> bool:
+    """Whether `owner.exec` is the module's function and not that of a pattern."""
+    row = scan.tokens
+    if owner == "?":
+        return row[at - 2].text in {")", "]"}
+    if f"?of {owner}" not in scan.constants:
+        scan.constants[f"?of {owner}"] = "yes" if _is_child(scan, owner) else None
+    return scan.constants[f"?of {owner}"] == "yes"
+
+
+def _is_child(scan: Scan, owner: str) -> bool:
+    row = scan.tokens
+    for place in range(len(row) - 2):
+        if row[place].text == owner and row[place + 1].text == "=":
+            inner = row[place + 2 : scan.statement_end(place + 2)]
+            return not any(one.kind == "re" or one.text == "RegExp" for one in inner)
+    return not owner.lower().endswith(("re", "rx", "regex", "regexp", "pattern"))
+
+
+def _indexed(scan: Scan, at: int) -> None:
+    """`require('child_process')['exec' + 'Sync']('x')`, `fs['write' + 'FileSync']('x')`."""
+    row = scan.tokens
+    before = row[at - 1]
+    if not (before.text == ")" or before.kind == "word") or (before.spaced and before.text in {"return", "of", "in"}):
+        return
+    near = range(at, min(len(row), at + 64))
+    end = next((place for place in near if row[place].text == "]" and row[place].kind == "op"), None)
+    arguments = scan.arguments(end) if end is not None else None
+    if end is None or arguments is None:
+        return
+    name = scan.fold(row[at + 1 : end])
+    holds = _child(scan) and (before.text == ")" or _holds_child(scan, at + 1, before.text))
+    if isinstance(name, str) and UNKNOWN not in name:
+        kind = (_CHILD_KINDS.get(name) if _child(scan) else None) or _TABLE.get(f".{name}") or _TABLE.get(name)
+        if kind:
+            scan.act(kind, arguments)
+    elif holds or before.text in {"globalThis", "global", "process"}:
+        scan.found.opaque("It calls something by a computed name.")
+
+
+def _loaded(scan: Scan, at: int) -> None:
+    """A module by a computed name may be any module; a path with known parts is a file of the project."""
+    arguments = scan.arguments(at)
+    if not arguments or scan.tokens[at].text == "createRequire":
+        return
+    value = scan.fold(arguments[0])
+    if not isinstance(value, str) or (UNKNOWN in value and "/" not in value and not value.endswith(".json")):
+        resolved = any(one.text in {"resolve", "join", "cwd"} for one in arguments[0])
+        if not resolved:
+            scan.found.opaque("It loads a module whose name is computed.")
+    elif value in {"simple-git", "isomorphic-git", "nodegit"}:
+        scan.found.argv(("git",))
+
+
+def _tagged(scan: Scan, at: int) -> None:
+    """Of zx and bun: `$`ls``; execa('git', ['push'])."""
+    following = scan.tokens[at + 1] if at + 1 < len(scan.tokens) else None
+    if following is None:
+        return
+    if following.kind == "str" and not following.spaced and scan.tokens[at].text == "$":
+        scan.found.script(scan.content(following))
+    elif scan.tokens[at].text != "$" and following.text == "(":
+        scan.act("program", scan.arguments(at) or [])
+
+
+_JS = Language(
+    name="js",
+    dialect=Dialect(
+        comments=("//",),
+        blocks=(("/*", "*/"),),
+        plain="",
+        rich="\"'",
+        tick="template",
+        patterns=True,
+        word=r"[A-Za-z_$#][\w$]*",
+        quoters="js",
+    ),
+    glue=("+",),
+    table=_TABLE,
+    besides=_extra,
+)

@@ -1,0 +1,309 @@
+"""One command line: what it runs, touches and passes on."""
+
+import re
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Final
+
+from keisei.records.effect import BELOW, UNKNOWN
+from keisei.rules.patch import unified
+from keisei.rules.shell.atom import MOST, Fields
+from keisei.rules.shell.builtin import builtin
+from keisei.rules.shell.ground import GLOB, SYSTEM, Trace, joined, shown
+from keisei.rules.shell.launcher import Launch, launched
+from keisei.rules.shell.state import Input
+from keisei.rules.shell.target import Spot, Touch, touched
+from keisei.rules.shell.touch import Toucher
+
+if TYPE_CHECKING:
+    from keisei.rules.shell.code import Code
+    from keisei.rules.shell.walk import Walk
+
+SYNTAX: Final = frozenset(
+    {
+        *(":", "true", "false", "set", "unset", "shift", "return", "exit", "break", "continue", "wait", "[", "test"),
+        *("shopt", "readonly", "export", "declare", "local", "typeset", "let"),
+    }
+)
+"""Builtins that neither run nor write anything; an allow-list need not name them."""
+SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "yash", "fish"})
+SHEBANG: Final = re.compile(r"#!\s*(\S+)([^\n]*)")
+DEEPEST: Final = 24
+CURRENT: Final = frozenset({"eval", ".", "source", "builtin", "command", "trap", "mapfile", "readarray", "alias"})
+"""Builtins that run what they are given in the current shell, so that a `cd` in it lasts."""
+EXTGLOB: Final = re.compile(r"[?*+@!]\(")
+MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
+INCLUDE: Final = re.compile(r"^[-s]?include[ \t]+(.+)$", re.MULTILINE)
+
+
+class Runner:
+    """Runs command lines on paper."""
+
+    def __init__(self, walk: "Walk") -> None:
+        """The walk it works for."""
+        self.walk = walk
+        self.touch = Toucher(walk)
+
+    def run(self, argv: Fields, trace: Trace) -> None:
+        """One command line."""
+        self.walk.step()
+        if trace.depth > DEEPEST:
+            self.walk.found.cannot_tell("commands are nested too deeply to be read", trace)
+        elif EXTGLOB.search(argv[0]):
+            sentence = f"which program `{shown(argv[0])}` stands for is not known beforehand"
+            self.walk.found.cannot_tell(sentence, trace)
+        elif GLOB.search(argv[0]) and argv[0] != "[":
+            self._globbed(argv, trace)
+        else:
+            self._start(argv, trace)
+
+    def _start(self, argv: Fields, trace: Trace) -> None:
+        walk, program = self.walk, argv[0]
+        if program == "--" and len(argv) > 1:  # `time -p -- command`
+            self.run(argv[1:], trace)
+            return
+        base = program.rsplit("/", 1)[-1].removesuffix(".exe")
+        if UNKNOWN in base or BELOW in base or not base:
+            if program:
+                walk.found.cannot_tell(f"which program `{shown(' '.join(argv))}` starts is not known beforehand", trace)
+            return
+        if program in walk.state.functions:
+            walk.found.command(argv, trace, listed=False)
+            walk.invoke(program, argv[1:], trace)
+            return
+        builtin(walk, base, argv[1:], trace)
+        words = (base, *argv[1:])
+        launch = launched(words)
+        walk.found.command(argv, trace, listed=base not in SYNTAX and not self._looked_through(base, launch))
+        path = program if "/" in program else walk.state.found_as(program)
+        if path is not None:
+            base, launch = self._called_by_path((path, *argv[1:]), launch, trace)
+        touch = touched((base, *argv[1:]))
+        self.touch.touched(base, self._by_patch(argv, touch) if base == "patch" else touch, trace)
+        if base in ("apply_patch", "applypatch"):
+            self.touch.patched(argv, trace)
+        if launch is not None:
+            self._launched(argv, base, launch, trace)
+        self._module(base, argv, trace)
+
+    def _by_patch(self, argv: Fields, touch: Touch) -> Touch:
+        """A patch on standard input that can be read says itself what it writes."""
+        text = self.walk.input_text()
+        if not text or Spot(UNKNOWN) not in touch.writes:
+            return touch
+        strip = next((int(word[2:]) for word in argv[1:] if re.fullmatch(r"-p[0-9]", word)), 0)
+        paths = unified(text, strip)
+        kept = tuple(spot for spot in touch.writes if spot != Spot(UNKNOWN))
+        return touch._replace(writes=(*kept, *map(Spot, paths))) if paths else touch
+
+    def _looked_through(self, base: str, launch: Launch | None) -> bool:
+        if launch is None or not launch.transparent or launch.files or launch.code or launch.code_files:
+            return False
+        if launch.reads_script:
+            return self.walk.input_text() is not None
+        return bool(launch.argvs or launch.scripts) or base == "command"
+
+    def _globbed(self, argv: Fields, trace: Trace) -> None:
+        found = [path for cwd in self.walk.state.cwds for path in self.walk.world.matches(joined(cwd, argv[0]))]
+        for path in found[:MOST]:
+            self._start((path, *argv[1:]), trace)
+        if not found:
+            sentence = f"which program `{shown(argv[0])}` stands for is not known beforehand"
+            self.walk.found.cannot_tell(sentence, trace)
+
+    # --- programs called by their path -------------------------------------------------------------------------------
+
+    def _called_by_path(self, argv: Fields, launch: Launch | None, trace: Trace) -> tuple[str, Launch | None]:
+        """The program behind a path, and what it starts: it may be a link, a copy, or a script of its own."""
+        state = self.walk.state
+        path = joined(state.cwds[0], argv[0])
+        origin = state.origin(path)
+        real = None if UNKNOWN in origin else self.walk.world.real(origin)
+        base = found = argv[0].rsplit("/", 1)[-1]
+        for other in dict.fromkeys((origin, real)):
+            name = (other or base).rsplit("/", 1)[-1]
+            if name != base and UNKNOWN not in name:
+                self.walk.found.command((other or name, *argv[1:]), trace.inside(base), listed=False)
+                launch, found = launch or launched((name, *argv[1:])), name
+        if UNKNOWN not in path and not path.startswith(SYSTEM):
+            self.script(argv[0], trace.inside(base, listed=False), argv[1:], program=True)
+        return found, launch
+
+    def _module(self, base: str, argv: Fields, trace: Trace) -> None:
+        """`python -m NAME`, where the module lies in the tree."""
+        if re.fullmatch(r"(python|pypy)[0-9.]*", base) and "-m" in argv[:-1]:
+            name = argv[argv.index("-m") + 1].replace(".", "/")
+            for path in (f"{name}.py", f"{name}/__main__.py"):
+                text, fresh = self.walk.state.text_of(joined(self.walk.state.cwds[0], path))
+                if text is not None:
+                    self._code("python", text, trace.inside(path, listed=False, certain=fresh))
+
+    def script(
+        self, path: str, trace: Trace, arguments: Fields = (), *, program: bool = False, here: bool = False
+    ) -> None:
+        """A file that a shell runs, or that is called as a program."""
+        absolute = joined(self.walk.state.cwds[0], path)
+        if UNKNOWN in absolute or BELOW in absolute:
+            self.walk.found.cannot_tell(
+                f"`{shown(path)}` is run, and which file that is is not known beforehand", trace
+            )
+            return
+        text, fresh = self.walk.state.text_of(absolute)
+        if (text is None and fresh) or absolute in self.walk.state.edited:
+            self.walk.found.cannot_tell(f"`{shown(path)}` is written and run by the same call", trace)
+        if text is None:
+            return
+        inward = trace.inside(path, listed=False, certain=fresh)
+        shebang = SHEBANG.match(text) if program else None
+        if shebang is not None and shebang[1].rsplit("/", 1)[-1] not in SHELLS and trace.depth < len(SYSTEM) * 2:
+            rest = shebang[2].strip()
+            self.run((shebang[1], *((rest,) if rest else ()), absolute, *arguments), inward)
+            return
+        self.walk.payload(text, inward, arguments, here=here)
+
+    # --- what it passes on -------------------------------------------------------------------------------------------
+
+    def _launched(self, argv: Fields, base: str, launch: Launch, trace: Trace) -> None:
+        walk = self.walk
+        inward = trace.inside(base, remote=launch.remote)
+        if launch.opaque:
+            walk.found.cannot_tell(launch.opaque, trace)
+        for name, value in launch.assigns:
+            walk.state.variables.assign(name, value)
+            walk.set_variable(name, value, trace)
+        here = base in CURRENT
+        with nullcontext() if here else walk.state.apart():
+            if launch.chdir is not None:
+                walk.state.change_folder((launch.chdir,))
+                walk.state.strays = ()
+            for words in launch.argvs:
+                found = _below(words) if base == "find" else words
+                if found:
+                    self.run((*found, *self._appended(launch)), inward)
+            for text in launch.scripts:
+                walk.payload(text, inward, _given(base, argv, text), here=here)
+            for path in (*launch.files, *self._startup(base, argv)):
+                self._shell_file(path, inward, argv[argv.index(path) + 1 :] if path in argv else (), here=here)
+            if launch.reads_script:
+                self._from_input(base, inward, here=here)
+            self._languages(base, launch, inward)
+
+    def _appended(self, launch: Launch) -> Fields:
+        if not launch.appends_stdin:
+            return ()
+        text = self.walk.input_text()
+        return (UNKNOWN,) if text is None else tuple(text.split())[:MOST]
+
+    def _startup(self, base: str, argv: Fields) -> list[str]:
+        """Files an interactive or a login shell reads first; only those that this call writes."""
+        flags = [word for word in argv[1:] if re.fullmatch(r"-[a-zA-Z]*[il][a-zA-Z]*|--login", word)]
+        if base not in SHELLS or not flags:
+            return []
+        home = self.walk.state.variables.scalar("HOME")[0]
+        names = (".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile")
+        return [path for name in names if (path := f"{home}/{name}") in self.walk.state.contents]
+
+    def _shell_file(self, path: str, trace: Trace, arguments: Fields, *, here: bool) -> None:
+        if path in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"):
+            self._from_input(path, trace, here=here)
+        else:
+            self.script(path, trace, arguments, here=here)
+
+    def _from_input(self, what: str, trace: Trace, *, here: bool) -> None:
+        text = self.walk.input_text()
+        if text is None:
+            self.walk.found.cannot_tell(f"`{what}` runs a program that comes from its input", trace)
+        elif text:
+            with self.walk.state.fed(None):
+                self.walk.payload(text, trace, here=here)
+
+    def _languages(self, base: str, launch: Launch, trace: Trace) -> None:
+        inward = trace._replace(listed=False)
+        for language, text in launch.code:
+            self._code(language, text, inward)
+        for language, path in launch.code_files:
+            self._code_file(language, path, launch, inward)
+        if launch.reads_code is not None:
+            text_in = self.walk.input_text()
+            if text_in is None:
+                self.walk.found.cannot_tell(f"`{base}` runs a program that comes from its input", trace)
+            elif text_in:
+                self._code(launch.reads_code, text_in, inward)
+
+    def _code_file(self, language: str, path: str, launch: Launch, trace: Trace) -> None:
+        name = "package.json" if language == "npm" else path
+        if language == "make" and path == "Makefile":
+            name = next((each for each in MAKEFILES if self._text_of(each)[0] is not None), path)
+        if path in ("/dev/stdin", "-", "/dev/fd/0"):
+            text, fresh = self.walk.input_text(), True
+            if text is None:
+                self.walk.found.cannot_tell(f"a {language} program comes from standard input", trace)
+        else:
+            if language == "python" and self._text_of(f"{path}/__main__.py") != (None, False):
+                name = f"{path}/__main__.py"
+            text, fresh = self._text_of(name)
+            if language == "make" and joined(self.walk.state.cwds[0], name) in self.walk.state.edited:
+                self.walk.found.cannot_tell(f"`{name}` is changed and run by the same call", trace)
+            if text is None and fresh:
+                self.walk.found.cannot_tell(f"`{shown(path)}` is written and run by the same call", trace)
+        if text is None:
+            return
+        inward = trace.inside(path, listed=False, certain=fresh)
+        from keisei.rules.shell.code import npm_script, recipes  # noqa: PLC0415 - most calls hold no code
+
+        if language == "make":
+            self._coded(recipes(self._makefile(text, launch), launch.targets), inward)
+        elif language == "npm":
+            self._coded(npm_script(text, path), inward)
+        else:
+            self._code(language, text, inward)
+
+    def _text_of(self, path: str) -> tuple[str | None, bool]:
+        return self.walk.state.text_of(joined(self.walk.state.cwds[0], path))
+
+    def _makefile(self, text: str, launch: Launch) -> str:
+        """A makefile with what it includes, and with the variables of the call, which come first or win."""
+        included = [
+            self._text_of(name)[0] or "" for match in INCLUDE.finditer(text) for name in match[1].split()[:MOST]
+        ]
+        values = self.walk.state.variables.values
+        given = [f"{name} = {value}" for name, held in values.items() for value in held if _is_plain(value)]
+        won = [f"override {name} = {value}" for name, value in launch.assigns if _is_plain(value)]
+        return "\n".join((*given, *won, text, *included))
+
+    def _code(self, language: str, text: str, trace: Trace) -> None:
+        from keisei.rules.shell.code import started  # noqa: PLC0415 - as above
+
+        self._coded(started(language, text), trace.inside(language, listed=False))
+
+    def _coded(self, code: "Code", trace: Trace) -> None:
+        walk = self.walk
+        if trace.depth > 12:  # noqa: PLR2004 - as deep as payloads go
+            walk.found.cannot_tell("code is nested too deeply to be read", trace)
+            return
+        if code.opaque:
+            walk.found.cannot_tell(code.opaque, trace)
+        with walk.state.fed(Input()):  # what code writes to the programs it starts is not followed
+            for argv in code.argvs:
+                if argv:
+                    self.run(argv, trace)
+            for text in code.scripts:
+                walk.payload(text, trace)
+        for path in code.deletes:
+            walk.found.command(("rm", path), trace, listed=False)
+        self.touch.touched(
+            "code", Touch(writes=tuple(map(Spot, code.writes)), deletes=tuple(map(Spot, code.deletes))), trace
+        )
+
+
+def _given(base: str, argv: Fields, text: str) -> Fields:
+    """The positional parameters of a shell's `-c` text: what stands behind it, but for `$0`."""
+    return argv[argv.index(text) + 2 :] if base in SHELLS and text in argv else ()
+
+
+def _below(words: Fields) -> Fields:
+    """The words `find` makes: what it finds lies below where it starts."""
+    return tuple(f"{word[:-1]}{BELOW}" if word.endswith(f"/{UNKNOWN}") else word for word in words)
+
+
+def _is_plain(value: str) -> bool:
+    return UNKNOWN not in value and "\n" not in value
