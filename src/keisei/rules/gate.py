@@ -147,9 +147,9 @@ class _Subject:
         return self._places
 
     def _names(self, place: Place) -> tuple[tuple[str, str], ...]:
-        """Every way to name a place: absolute, and relative to a checkout."""
+        """Every way to name a place: relative to a checkout, and absolute where it is in none."""
         paths = dict.fromkeys((place.lexical, place.real, place.entry or place.real, *place.below))
-        return tuple((path, relative) for path in paths for relative in (*self.relatives(path), ""))
+        return tuple((path, relative) for path in paths for relative in tuple(self.relatives(path)) or ("",))
 
     def relatives(self, path: str) -> Iterator[str]:
         """A path relative to the worktree and to the main checkout, where it is inside."""

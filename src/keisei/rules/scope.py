@@ -49,13 +49,18 @@ def covers(glob: str, path: str, *, folded: bool = False) -> bool:
 
     `folded` also compares the way a file system does that ignores case and forms of Unicode: for lists that forbid.
     """
-    parts = [part for part in path.split("/") if part]
-    if any(_fits(wanted, parts) for wanted in _alternatives(glob)):
+    if _covers(glob, path):
         return True
     if not folded:
         return False
-    low = [part for part in _folded(path).split("/") if part]
-    return any(_fits(wanted, low) for wanted in _alternatives(_any_case(glob)))
+    low, any_case = _folded(path), _any_case(glob)
+    return (low != path or any_case != glob) and _covers(any_case, low)
+
+
+@lru_cache(maxsize=8192)
+def _covers(glob: str, path: str) -> bool:
+    parts = [part for part in path.split("/") if part]
+    return any(_fits(wanted, parts) for wanted in _alternatives(glob))
 
 
 def could_hold(glob: str, folder: str, *, folded: bool = False) -> bool:
@@ -77,6 +82,10 @@ def _holds(wanted: tuple[str, ...], parts: list[str]) -> bool:
 
 def _fits(wanted: tuple[str, ...], parts: list[str]) -> bool:
     """Component by component; `reached` are the numbers of components of the path that can be used up so far."""
+    if "**" not in wanted:
+        return len(wanted) == len(parts) and all(map(_matches, wanted, parts))
+    if wanted.index("**") == 0 and len(wanted) == 2 and wanted[1] != "**":  # noqa: PLR2004 - a name anywhere
+        return bool(parts) and _matches(wanted[1], parts[-1])
     reached = {0}
     for component in wanted:
         if component == "**":
