@@ -537,6 +537,8 @@ OPAQUE = [
     ("javascript", UNKNOWN),
     ("awk", "{ system($0) }"),
     ("awk", "{ $1 | getline x }"),
+    ("awk", 'BEGIN { c = "ls" } { sub(/ls/, "git push", c); system(c) }'),
+    ("awk", 'BEGIN { c = "ls" } { getline c; system(c) }'),
     ("awk", "{ print | cmd }"),
     ("awk", 'BEGIN { print "git push" | "sh" }'),
     ("perl", "open(F, '|/bin/sh'); print F 'git push'"),

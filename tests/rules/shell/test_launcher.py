@@ -1044,7 +1044,7 @@ def test_operands_that_perl_opens_as_commands_are_told(line, scripts):
         pytest.param("awk -v a=b x '*'", "x", id="a-pattern-that-may-set-it-again"),
         pytest.param("awk -v a=b x ./<U>", 'BEGIN { a = "b" }\nx', id="a-path-sets-nothing"),
         pytest.param("gawk -v a=b -i lib.awk -e x", "x", id="a-file-that-may-set-it-again"),
-        pytest.param("awk x a=b f", "x", id="only-an-operand"),
+        pytest.param("awk x a=b f", 'BEGIN { a = "b" }\nx', id="only-an-operand"),
     ],
 )
 def test_variables_of_awk_stand_before_its_program(line, text):

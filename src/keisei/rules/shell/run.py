@@ -179,7 +179,7 @@ class Runner:
                 found = _below(words) if base == "find" else words
                 if found:
                     self.run((*found, *self._appended(launch)), inward)
-            for text in launch.scripts:
+            for text in (*launch.scripts, *_late(base, argv)):
                 walk.payload(text, inward, _given(base, argv, text), here=here)
             for path in (*launch.files, *self._startup(base, argv)):
                 self._shell_file(path, inward, argv[argv.index(path) + 1 :] if path in argv else (), here=here)
@@ -298,6 +298,11 @@ class Runner:
 def _given(base: str, argv: Fields, text: str) -> Fields:
     """The positional parameters of a shell's `-c` text: what stands behind it, but for `$0`."""
     return argv[argv.index(text) + 2 :] if base in SHELLS and text in argv else ()
+
+
+def _late(base: str, argv: Fields) -> Fields:
+    """`script FILE -c TEXT`: its options may come behind its operand."""
+    return (argv[argv.index("-c") + 1],) if base == "script" and "-c" in argv[2:-1] else ()
 
 
 def _below(words: Fields) -> Fields:

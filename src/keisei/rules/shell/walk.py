@@ -258,7 +258,7 @@ class Walk:
             bodies = self.state.functions.setdefault(name.get("Value", ""), [])
             if body not in bodies:
                 bodies.append(body)
-        if trace.certain and not self._called & {name.get("Value", "") for name in names}:
+        if trace.certain and not self._rehearsing and not self._called & {name.get("Value", "") for name in names}:
             with (
                 self.state.apart()
             ):  # nobody calls it in sight: what it plainly runs counts, what it would be given not

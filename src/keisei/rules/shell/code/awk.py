@@ -1,5 +1,7 @@
 """awk programs: system(), pipes to and from commands, files that print writes."""
 
+from collections.abc import Iterator
+
 from keisei.records.effect import UNKNOWN
 from keisei.rules.shell.code.dialect import Dialect, Token
 from keisei.rules.shell.code.language import Language
@@ -27,6 +29,10 @@ def awk(text: str) -> Code:
     return found.code()
 
 
+_RESETS = frozenset({"function", "func", "ARGV", "ARGC", "SYMTAB"})
+"""Words by which any variable may change in another way than with a plain assignment."""
+
+
 def _learn(scan: Scan) -> None:
     """Variables that are set once, to a constant. One that is set on the command line is unknown."""
     row = scan.tokens
@@ -36,6 +42,25 @@ def _learn(scan: Scan) -> None:
             value = _text(scan, row[at + 1 : end])
             same = name not in scan.constants or scan.constants[name] == value
             scan.constants[name] = value if same else None
+    for name in _changed(row):
+        scan.constants[name] = None
+    if any(token.kind == "word" and token.text in _RESETS for token in row):
+        scan.constants.update(dict.fromkeys(scan.constants))
+
+
+def _changed(row: list[Token]) -> Iterator[str]:
+    """Variables that are changed in place, or read from the input."""
+    for at, token in enumerate(row):
+        if token.kind != "word":
+            continue
+        if token.text == "getline" and at + 1 < len(row) and row[at + 1].kind == "word":
+            yield row[at + 1].text
+        elif token.text == "in" and at and row[at - 1].kind == "word":
+            yield row[at - 1].text
+        elif token.text in ("sub", "gsub"):
+            reach = row[at + 1 : at + 1 + _REACH]
+            end = next((number for number, each in enumerate(reach) if each.text == ")"), len(reach))
+            yield from (each.text for each in reach[:end] if each.kind == "word")
 
 
 def _forward(row: list[Token], at: int) -> int:

@@ -30,12 +30,17 @@ def _awk(words: Words) -> Launch | None:
     if any(value.startswith(("e", "s", "f", "i", UNKNOWN)) for value in scan.values("wide")):
         return Launch(transparent=False, opaque="awk -W may name a program that is not read")
     launch = interpret(language, words)
-    if launch is None or not scan.has("assign") or scan.has("codefile"):
+    if launch is None or scan.has("codefile") or not (scan.has("assign") or _sets(scan)):
         return launch
     if any(RESETS.search(text) for _, text in launch.code):
         return launch
     lines = _assignments(scan)
     return launch._replace(code=tuple((name, "\n".join((*lines, text))) for name, text in launch.code))
+
+
+def _sets(scan: Scan) -> bool:
+    """Whether an operand sets a variable."""
+    return any(ASSIGNMENT.fullmatch(word) for rest in scan.rests() for word in rest)
 
 
 def _assignments(scan: Scan) -> list[str]:

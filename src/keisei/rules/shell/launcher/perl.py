@@ -15,7 +15,7 @@ def _perl(words: Words) -> Launch | None:
     language = LANGUAGES["perl"]
     launch = interpret(language, words)
     scan = Scan(words, language.spec, language.marks)
-    if launch is None or not scan.names() & LOOPS:
+    if launch is None or not (scan.names() & LOOPS or any("<>" in text or "<<>>" in text for _, text in launch.code)):
         return launch
     first = 0 if scan.has("code") else 1
     texts = (_piped(word) for rest in scan.rests() for word in rest[first:])
@@ -23,8 +23,10 @@ def _perl(words: Words) -> Launch | None:
 
 
 def _piped(operand: str) -> str:
-    """The command that perl runs where it opens this operand: `command |` or `| command`."""
+    """What happens where perl opens this operand: `command |` and `| command` run, `>file` is emptied."""
     text = operand.strip()
+    if text.startswith(">"):
+        return f": {text}"
     if text.endswith("|"):
         return text[:-1].strip()
     return text[1:].strip() if text.startswith("|") else ""
