@@ -19,7 +19,7 @@ from keisei.settings import Settings
 from keisei.testing.model import ScriptedModel
 from keisei.wiring import catalog
 from keisei.wiring.policy import Setting, spec_policy
-from keisei.wiring.start import start, stop_started
+from keisei.wiring.start import Order, start, stop_started
 
 LIMIT_S = 90.0
 PROGRAMS = "/usr/local/bin:/usr/bin:/bin"
@@ -49,7 +49,7 @@ def fire(harness: str, program: str, settings: Settings) -> Sung:
     with tempfile.TemporaryDirectory(prefix="keisei-canary-") as folder:
         nest = _Nest(Path(folder), harness, program)
         policy = spec_policy(catalog(settings, start=nest.work), nest.spec, Setting(nest.work, None, nest.home))
-        started = start(settings, policy, {}, harness, "canary")
+        started = start(settings, Order(policy=policy, harness=harness, attempt_id="canary"))
         try:
             with ScriptedModel(nest.turns()) as model:
                 done = run(nest.launch(model, started.hook), keeper=True)

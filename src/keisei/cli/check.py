@@ -86,7 +86,7 @@ def _by_capabilities(
     from keisei.wiring.alone import rules_home, setting_of, stand_alone
     from keisei.wiring.policy import capabilities_policy
 
-    place = setting_of(settings, None, None)
+    place = setting_of(settings, None, None, call.cwd)
     library = catalog(settings, start=rules_home(settings, settings.task_toml, settings.main_repo))
     return stand_alone(call, capabilities_policy(library, names, settings.task_toml, place), settings)
 
@@ -99,7 +99,7 @@ def by_task(task: Path, worktree: Path | None, main_repo: Path | None, kit_root:
         from keisei.wiring.alone import rules_home, setting_of, stand_alone
         from keisei.wiring.policy import task_policy
 
-        place = setting_of(settings, worktree, main_repo)
+        place = setting_of(settings, worktree, main_repo, call.cwd)
         library = catalog(settings, kit_root=kit_root, start=rules_home(settings, task, main_repo))
         policy, _ = task_policy(library, task, place)
         return stand_alone(call, policy, settings)

@@ -106,6 +106,13 @@ def explain(  # noqa: PLR0913, PLR0917 - one argument an option
 @WORKTREE
 @MAIN
 @HARNESS
+@click.option(
+    "--client",
+    type=click.Choice(["compiled", "python"]),
+    default="compiled",
+    show_default=True,
+    help="The program the hook starts; the Python one is used anyway where there is no compiler.",
+)
 @click.option("--attempt", "attempt_id", help="The attempt it serves: allowances are then said aloud.")
 @click.option(
     "--sub-agent",
@@ -120,17 +127,20 @@ def start(  # noqa: PLR0913, PLR0917 - one argument an option
     worktree: Path | None,
     main_repo: Path | None,
     harness: str,
+    client: str,
     attempt_id: str | None,
     sub_agents: tuple[str, ...],
     kit_root: Path | None,
 ) -> int:
     """Start the gate service for a task; print one JSON line that says how to reach it."""
     from keisei.wiring.policy import task_policy
+    from keisei.wiring.start import Order
     from keisei.wiring.start import start as start_service
 
     policy, library, place = _policy(task, worktree, main_repo, kit_root)
     agents = {name: task_policy(library, Path(path), place)[0] for name, path in map(_named, sub_agents)}
-    started = start_service(settings(), policy, agents, harness, attempt_id)
+    order = Order(policy=policy, agents=agents, harness=harness, attempt_id=attempt_id, compiled=client == "compiled")
+    started = start_service(settings(), order)
     click.echo(json.dumps({**started._asdict(), "hook": list(started.hook)}))
     return 0
 

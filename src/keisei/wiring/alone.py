@@ -18,15 +18,14 @@ def judge_here() -> Judge:
     return Judge(run_gate_script)
 
 
-def setting_of(settings: Settings, worktree: Path | None, main: Path | None) -> Setting:
+def setting_of(settings: Settings, worktree: Path | None, main: Path | None, asked: str | None = None) -> Setting:
     """Where calls are judged: the worktree that was named, else the repository this process runs in.
 
-    Never the call's own folder: an agent chooses that.
+    `asked` is the call's own folder. An agent chooses that, so it counts only where this process runs elsewhere.
     """
     scratch = [str(settings.temporary)] if settings.temporary is not None else []
-    return Setting(
-        worktree or settings.worktree_path or repository(), main or settings.main_repo, settings.home, scratch
-    )
+    place = worktree or settings.worktree_path or repository(asked)
+    return Setting(place, main or settings.main_repo, settings.home, scratch)
 
 
 def rules_home(settings: Settings, task: Path | None, main: Path | None) -> Path:
@@ -42,10 +41,13 @@ def rules_home(settings: Settings, task: Path | None, main: Path | None) -> Path
     return Path.cwd() if settings.attempt_id is None else beside or Path("/")
 
 
-def repository() -> Path:
-    """The nearest folder upward that holds a repository, else the working directory."""
+def repository(asked: str | None = None) -> Path:
+    """The nearest folder upward with a repository; without one the working directory, unless `asked` is outside it."""
     here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), here)
+    found = next((folder for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None)
+    if found is not None:
+        return found
+    return Path(asked) if asked is not None and not Path(asked).is_relative_to(here) else here
 
 
 def stand_alone(call: ToolCall, policy: Policy, settings: Settings) -> tuple[bool, str | None, tuple[str, ...]]:

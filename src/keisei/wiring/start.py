@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from keisei.gate.build import client_argv
+from keisei.gate.build import COMPILERS, client_argv
 from keisei.gate.canary import Said, prove
 from keisei.gate.plan import Part as PlanPart
 from keisei.gate.plan import PlanFile, new_token, write_plan
@@ -36,6 +37,19 @@ class Started(NamedTuple):
     hook: tuple[str, ...]
     policy_digest: str
     log: str
+
+
+class Order(NamedTuple):
+    """What a service is started for."""
+
+    policy: Policy
+    harness: str
+    attempt_id: str | None = None
+    """The attempt it serves; allowances are then said aloud."""
+    agents: Mapping[str, Policy] = MappingProxyType({})
+    """Sub-agents with a policy of their own, by id or by kind."""
+    compiled: bool = True
+    """Whether the client is compiled where it can be."""
 
 
 class Running(NamedTuple):
@@ -63,10 +77,9 @@ def runtime_folder(settings: Settings) -> Path:
     return folder
 
 
-def start(
-    settings: Settings, policy: Policy, agents: dict[str, Policy], harness: str, attempt_id: str | None
-) -> Started:
+def start(settings: Settings, order: Order) -> Started:
     """Start a service for one policy. Raises OperatorError, WorldFault; nothing is left running then."""
+    policy = order.policy
     if settings.state_home is None:
         raise OperatorError("there is no home folder for state", "set HOME, XDG_STATE_HOME or KEISEI_HOME")
     token = new_token()
@@ -74,14 +87,14 @@ def start(
     folder.mkdir(mode=0o700)
     record = settings.state_home / "run" / f"gate-{token[:8]}"
     record.mkdir(mode=0o700, parents=True, exist_ok=True)
-    client, _ = client_argv(settings.state_home / "client")
+    client, _ = client_argv(settings.state_home / "client", COMPILERS if order.compiled else ())
     plan = PlanFile(
         policy=as_data(policy),
         digest=policy_digest(policy),
         log=str(record / "gate.jsonl"),
-        explicit=attempt_id is not None,
-        attempt_id=attempt_id,
-        agents={name: PlanPart(as_data(each), policy_digest(each)) for name, each in agents.items()},
+        explicit=order.attempt_id is not None,
+        attempt_id=order.attempt_id,
+        agents={name: PlanPart(as_data(each), policy_digest(each)) for name, each in order.agents.items()},
     )
     write_plan(folder / "plans", token, plan)
     socket = folder / "gate.sock"
@@ -91,7 +104,7 @@ def start(
         _clear(folder)
         raise
     service = _mark(folder, pid, socket)
-    hook = (*client, str(socket), token, harness)
+    hook = (*client, str(socket), token, order.harness)
     try:
         prove(hook, _run_hook, lambda call: judge_here().judge(call, without_scripts(policy)), policy.worktree)
     except KeiseiError:
