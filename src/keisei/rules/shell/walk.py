@@ -3,8 +3,7 @@
 Nothing that holds commands is skipped: a kind of node this module does not know is told as unreadable.
 """
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext
 from itertools import chain, product
 from typing import Any, Final
@@ -13,6 +12,7 @@ from keisei.records.effect import BELOW, UNKNOWN
 from keisei.rules.shell import fold
 from keisei.rules.shell.assign import Assigner, names_in
 from keisei.rules.shell.atom import MOST, Fields
+from keisei.rules.shell.compound import VISITS
 from keisei.rules.shell.ground import Gathered, Node, TooMuch, Trace, Unreadable, World, shown
 from keisei.rules.shell.redirect import WRITES, Redirector
 from keisei.rules.shell.run import Runner
@@ -38,15 +38,15 @@ class Walk:
         self.assigner = Assigner(self)
         self.redirector = Redirector(self)
         self._steps = 0
-        self._calling: list[str] = []
+        self.calling: list[str] = []
         self._nesting = 0
         self.looping = 0
         self.integers = False
         """Whether some variable is declared to hold a number, so that assignments to it are evaluated."""
-        self._again = False
-        self._rehearsing = False
+        self.again = False
+        self.rehearsing = False
         self._payloads = 0
-        self._called: set[str] = set()
+        self.called: set[str] = set()
 
     def shell(self, text: str, trace: Trace) -> None:
         """Walk shell text that a tool hands to a shell. Raises Unreadable, TooMuch."""
@@ -62,7 +62,7 @@ class Walk:
             self.found.cannot_tell("commands are nested too deeply to be read", trace)
             return
         self._payloads += 1
-        if self._payloads > PAYLOADS:
+        if self._payloads > PAYLOADS or self.world.is_late():
             raise TooMuch
         text = text.replace(BELOW, UNKNOWN)
         if UNKNOWN in text:
@@ -83,14 +83,14 @@ class Walk:
 
     def _rehearse(self, tree: Node, trace: Trace) -> None:
         """Walk once without keeping effects, so that functions and variables set later are known."""
-        if self._rehearsing:
+        if self.rehearsing:
             return
-        self._rehearsing = True
+        self.rehearsing = True
         kept, self.found = self.found, Gathered()
         contents, copies = dict(self.state.contents), dict(self.state.copies)
         with self.state.apart():
             self.statements(tree.get("Stmts") or (), trace)
-        self.found, self._rehearsing = kept, False
+        self.found, self.rehearsing = kept, False
         self.state.contents, self.state.copies = contents, copies
 
     def step(self) -> None:
@@ -129,13 +129,13 @@ class Walk:
         if kind == "CallExpr":
             self._call(node, trace, outputs)
             return
-        visit: Callable[[Node, Trace], None] | None = getattr(self, f"_visit_{kind}", None)
+        visit = VISITS.get(kind or "")
         for path in outputs:
             self.state.contents[path] = None
         if visit is None:
             self.found.cannot_tell(f"shell syntax `{kind}` is not read", trace)
             return
-        visit(node, trace)
+        visit(self, node, trace)
 
     # --- simple commands ---------------------------------------------------------------------------------------------
 
@@ -174,147 +174,16 @@ class Walk:
                 break
         return list(dict.fromkeys(tuple(chain.from_iterable(rows)) for rows in product(*choices)))
 
-    # --- compound commands -------------------------------------------------------------------------------------------
-
-    def _visit_BinaryCmd(self, node: Node, trace: Trace) -> None:  # noqa: N802 - named after the node
-        op, left, right = node.get("Op"), node.get("X") or {}, node.get("Y") or {}
-        if op in ("|", "|&"):
-            text = self._prints(left)
-            with self.state.apart():
-                self.statement(left, trace)
-            with self.state.apart(), self.state.fed(Input(UNKNOWN if text is None else text)):
-                self.statement(right, trace)
-            return
-        self.statement(left, trace)
-        if op == "&&":
-            strays, self.state.strays = (*self.state.strays, *self.state.cwds), ()
-            self.statement(right, trace)
-            self.state.strays = tuple(dict.fromkeys((*self.state.strays, *strays)))
-        else:
-            self.state.settle()
-            before = self.state.cwds
-            self.statement(right, trace)
-            self.state.settle()
-            self.state.either(before)
-
-    def _visit_Block(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        self.statements(node.get("Stmts") or (), trace)
-
-    def _visit_Subshell(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        with self.state.apart():
-            self.statements(node.get("Stmts") or (), trace)
-
-    def _visit_IfClause(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        self.statements(node.get("Cond") or (), trace)
-        before = self.state.cwds
-        self.statements(node.get("Then") or (), trace)
-        after = self.state.cwds
-        self.state.either(before)
-        if node.get("Else"):
-            self._visit_IfClause(node["Else"], trace)
-        self.state.either(after)
-
-    def _visit_WhileClause(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        self._loop((*(node.get("Cond") or ()), *(node.get("Do") or ())), trace)
-
-    def _loop(self, body: Iterable[Node], trace: Trace) -> None:
-        statements = tuple(body)
-        before = self.state.cwds
-        self.looping += 1
-        self.statements(statements, trace)
-        if self.state.cwds != before and not self._again:
-            self._again = True  # once more from where the first round ends; loops inside need no third
-            self.state.either(before)
-            self.statements(statements, trace)
-            self._again = False
-        self.state.either(before)
-        self.looping -= 1
-
-    def _visit_ForClause(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        loop = node.get("Loop") or {}
-        if loop.get("Type") == "WordIter":
-            name = (loop.get("Name") or {}).get("Value", "")
-            rows = self.argvs(loop["Items"]) if loop.get("Items") else self.state.variables.rows("@")
-            for value in dict.fromkeys(value for row in rows for value in row):
-                self.state.variables.assign(name, value)
-        else:
-            self.evaluated(loop, trace)
-        self.nested(loop, trace)
-        self._loop(node.get("Do") or (), trace)
-
-    def _visit_CaseClause(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        self.nested(node.get("Word") or {}, trace)
-        before = self.state.cwds
-        for item in node.get("Items") or ():
-            for pattern in item.get("Patterns") or ():
-                self.nested(pattern, trace)
-            self.statements(item.get("Stmts") or (), trace)
-            self.state.either(before)
-
-    def _visit_FuncDecl(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        names = [node.get("Name") or {}, *(node.get("Names") or ())]
-        body = node.get("Body") or {}
-        for name in names:
-            bodies = self.state.functions.setdefault(name.get("Value", ""), [])
-            if body not in bodies:
-                bodies.append(body)
-        if trace.certain and not self._rehearsing and not self._called & {name.get("Value", "") for name in names}:
-            with (
-                self.state.apart()
-            ):  # nobody calls it in sight: what it plainly runs counts, what it would be given not
-                self.statement(body, trace.inside(f"{names[0].get('Value', '')}()", certain=False))
-
     def invoke(self, name: str, arguments: Fields, trace: Trace) -> None:
         """Call a function of the text: its bodies, here and now."""
         self.state.variables.call(arguments)
-        self._called.add(name)
-        if name in self._calling or len(self._calling) > DEEPEST:
+        self.called.add(name)
+        if name in self.calling or len(self.calling) > DEEPEST:
             return
-        self._calling.append(name)
+        self.calling.append(name)
         for body in self.state.functions[name]:
             self.statement(body, trace.inside(f"{name}()"))
-        self._calling.pop()
-
-    def _visit_ArithmCmd(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        self.nested(node.get("X") or {}, trace)
-        self.evaluated(node, trace)
-
-    def _visit_LetClause(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        self.nested(node, trace)
-        self.evaluated(node, trace)
-
-    def _visit_TestClause(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        self.nested(node.get("X") or {}, trace)
-        self.evaluated(node, trace)
-
-    def _visit_DeclClause(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        variant = (node.get("Variant") or {}).get("Value", "declare")
-        words = [variant]
-        for assignment in node.get("Args") or ():
-            if assignment.get("Name") and not assignment.get("Naked"):
-                self.assigner.assign(assignment, trace)
-                if any(re.fullmatch(r"-[a-zA-Z]*[in][a-zA-Z]*", word) for word in words[1:]):
-                    self.evaluated(assignment, trace)
-                words.append(f"{assignment['Name'].get('Value', '')}=")
-            elif assignment.get("Value"):
-                self.nested(assignment["Value"], trace)
-                texts = self.expander.text(assignment["Value"])
-                for text in texts:
-                    self.prompted(text, trace.inside(variant))
-                words.extend(texts[:1])
-        self.integers = self.integers or any(re.fullmatch(r"-[a-zA-Z]*i[a-zA-Z]*", word) for word in words[1:])
-        if any(word.startswith("-") and "n" in word for word in words[1:]):  # a name for another variable
-            for assignment in node.get("Args") or ():
-                self.state.variables.assign((assignment.get("Name") or {}).get("Value", ""), UNKNOWN)
-        self.found.command(tuple(words), trace, listed=False)
-
-    def _visit_TimeClause(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        if node.get("Stmt"):
-            self.statement(node["Stmt"], trace.inside("time"))
-
-    def _visit_CoprocClause(self, node: Node, trace: Trace) -> None:  # noqa: N802
-        with self.state.apart(), self.state.fed(Input()):
-            self.statement(node.get("Stmt") or {}, trace.inside("coproc"))
+        self.calling.pop()
 
     # --- words -------------------------------------------------------------------------------------------------------
 
@@ -385,7 +254,7 @@ class Walk:
             return self.state.text_of(stdin.path)[0]
         return None if UNKNOWN in stdin.text else stdin.text
 
-    def _prints(self, statement: Node) -> str | None:
+    def prints(self, statement: Node) -> str | None:
         """What a statement prints, where that can be told."""
         command = statement.get("Cmd") or {}
         if any(redirect.get("Op") in WRITES for redirect in statement.get("Redirs") or ()):
@@ -400,14 +269,14 @@ class Walk:
                     return self._output(argvs[0])
             return self._output(argvs[0])
         if command.get("Type") in ("Block", "Subshell"):
-            texts = [self._prints(each) for each in command.get("Stmts") or ()]
+            texts = [self.prints(each) for each in command.get("Stmts") or ()]
             return None if None in texts else "".join(text or "" for text in texts)
         return None
 
     def _printed(self, node: Node) -> list[str]:
         """What a command substitution can become."""
         statements: list[Node] = node.get("Stmts") or []
-        text = self._prints(statements[0]) if len(statements) == 1 else None
+        text = self.prints(statements[0]) if len(statements) == 1 else None
         return [UNKNOWN if text is None else text.rstrip("\n")]
 
 
