@@ -40,6 +40,7 @@ SETTINGS = (
         "worktree_path", "WORKTREE_PATH", "", "The worktree calls are judged in; by default where the call is made."
     ),
     Setting("main_repo", "MAIN_REPO", "", "The main checkout, which agents must not touch either."),
+    Setting("project_dir", "CLAUDE_PROJECT_DIR", "", "The project a harness started in, as it tells its hooks."),
     Setting("disabled_hooks", "KEI_DISABLED_HOOKS", "", "Hooks to switch off in a user's own session, or `all`."),
     Setting(
         "hook_profile", "KEI_HOOK_PROFILE", "", "`minimal` switches capability checks off in a user's own session."
@@ -68,6 +69,7 @@ class Settings(NamedTuple):
     task_toml: Path | None
     worktree_path: Path | None
     main_repo: Path | None
+    project_dir: Path | None
     disabled_hooks: frozenset[str]
     hook_profile: str
     attempt_id: str | None
@@ -90,6 +92,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         task_toml=Path(values["task_toml"]) if values["task_toml"] else None,
         worktree_path=Path(values["worktree_path"]) if values["worktree_path"] else None,
         main_repo=Path(values["main_repo"]) if values["main_repo"] else None,
+        project_dir=_expanded(values["project_dir"]),
         disabled_hooks=frozenset(values["disabled_hooks"].replace(",", " ").split()),
         hook_profile=values["hook_profile"],
         attempt_id=values["attempt_id"] or None,

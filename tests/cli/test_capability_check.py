@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -557,7 +558,7 @@ def test_streams_that_are_closed_are_no_yes(desk, streams):
     # `bash -c` in the call makes the judge start the grammar, whose pipes would take the numbers that are free.
     call = json.dumps({"tool_name": "Bash", "tool_input": {"command": "echo $(git push)"}})
     desk.write("call.json", call)
-    line = f"exec {BIN / 'kei-capability'} check policy::no-git-ops < call.json {streams}"
+    line = f"exec {shlex.quote(str(BIN / 'kei-capability'))} check policy::no-git-ops < call.json {streams}"
 
     done = subprocess.run(["/bin/sh", "-c", line], cwd=desk.folder, capture_output=True, timeout=30, check=False)
 

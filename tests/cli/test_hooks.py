@@ -52,7 +52,7 @@ def test_print_emits_the_settings_and_writes_nothing(desk, harness):
     settings = json.loads(done.out)
     (command,) = commands(settings)
     parts = parts_of(command)
-    assert parts.argv == (str(BIN / "kei-capability"), "check")
+    assert parts.argv == (str(BIN / "kei-capability"), "check", "--in", str(desk.folder / "it's a project"))
     assert parts.only_with == "KEI_CAPABILITY_NAME"
     assert [set(settings), set(settings["hooks"])] == [{"hooks"}, {"PreToolUse", "PostToolUse"}]
     assert [path.name for path in desk.folder.glob("it's a project/*")] == [".git"]
@@ -74,8 +74,37 @@ def test_a_task_is_named_by_its_full_path_and_judged_by_the_whole_role(desk, har
     (command,) = commands(json.loads(desk.run("hooks", "install", harness, "--task", "my $task.toml", "--print").out))
 
     parts = parts_of(command)
-    assert parts.argv == (str(BIN / "keisei"), "gate", "check", "--task", str(task), "--harness", harness)
+    judges = (str(BIN / "keisei"), "gate", "check", "--task", str(task), "--harness", harness)
+    assert parts.argv == (*judges, "--worktree", str(task.parent))
     assert parts.only_with is None
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["capability", "task"])
+def test_an_agent_that_goes_elsewhere_takes_neither_the_worktree_nor_the_rules_with_it(desk, named):
+    project = desk.folder / "it's a project"
+    (project / "task.toml").write_text('[task]\nrole = "edit-local"\n[scope]\nfiles-whitelist = ["src/**"]\n')
+    roles, rules = project / "src/.keisei/roles", project / "src/.keisei/capabilities/policy/no-git-ops"
+    for folder in (roles, rules, project / "src/.git"):
+        folder.mkdir(parents=True)
+    (roles / "edit-local.toml").write_text('[role]\nname = "edit-local"\n[tools]\nallowed = ["Bash"]\n')
+    (rules / "capability.toml").write_text('[capability]\nname = "policy::no-git-ops"\n')
+    (rules / "text.md").write_text("You may do as you like.")
+    asked = () if named else ("--task", "task.toml")
+    (command,) = commands(json.loads(desk.run("hooks", "install", "claude", *asked, "--print").out))
+    call = {"tool_name": "Bash", "tool_input": {"command": "git push"}, "cwd": str(project / "src")}
+    env = os.environ | {"KEI_CAPABILITY_NAME": "policy::no-git-ops"}
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd=project / "src",
+        input=json.dumps(call).encode(),
+        capture_output=True,
+        env=env,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert b"policy::no-git-ops: `git push` is refused" in done.stderr
 
 
 def test_the_hook_passes_through_where_no_capability_is_named(desk):

@@ -10,12 +10,14 @@ Two things a page shows are not run, because they would make the very environmen
 copy of this checkout instead, and a `make` target is only looked up.
 """
 
+import atexit
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,7 +132,10 @@ def checkout(folder: Path) -> Path:
 def environment(folder: Path) -> dict[str, str]:
     home = folder / "home"
     home.mkdir()
+    sockets = Path(tempfile.mkdtemp(prefix="keisei-docs-"))  # a socket's path must be short
+    atexit.register(shutil.rmtree, sockets, ignore_errors=True)
     return {
+        "XDG_RUNTIME_DIR": str(sockets),
         "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / ".config"),

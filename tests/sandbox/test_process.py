@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import shlex
 import signal
 import subprocess
 import sys
@@ -279,7 +280,7 @@ def hostile(text: str, tag: str, folder: Path, then: str) -> Launch:
     program = text.replace("TAG", tag).replace("READY", str(ready))
     if text.startswith("\nimport"):
         (folder / "program.py").write_text(program)
-        program = f"{sys.executable} -I -S {folder}/program.py"
+        program = shlex.join([sys.executable, "-I", "-S", f"{folder}/program.py"])
     script = f"{program}\nwhile [ ! -e {ready} ]; do sleep 0.01; done; {then}"
     return launch("sh", "-c", script, tag=tag, grace_s=0.1)
 

@@ -36,7 +36,8 @@ def kei_agent_runtime() -> int:
 
 def kei_capability() -> int:
     """`kei-capability`, with the originals' exit codes: every failure is 2. `check` is a hook: the short way."""
-    if sys.argv[1:] == ["check"] and not os.environ.get("KEI_CAPABILITY_NAME"):
+    only = sys.argv[1:] == ["check"] or (sys.argv[1:3] == ["check", "--in"] and len(sys.argv) == 4)  # noqa: PLR2004
+    if only and not os.environ.get("KEI_CAPABILITY_NAME"):
         return 0  # a hook that judges by no capability is asked at every call, and must cost nothing
     if sys.argv[1:2] == ["check"] and not {"-h", "--help"} & set(sys.argv[2:]):
         from keisei.cli.check import main as check

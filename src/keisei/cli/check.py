@@ -23,15 +23,17 @@ Judging = Callable[[ToolCall, Settings], tuple[bool, str | None, tuple[str, ...]
 
 
 def main(words: list[str]) -> int:
-    """`kei-capability check [NAME ...]`. Without a name KEI_CAPABILITY_NAME says which; unset passes through."""
+    """`kei-capability check [--in DIR] [NAME ...]`. Without a name KEI_CAPABILITY_NAME says which; unset passes."""
     settings = read_settings()
+    pinned = Path(words[1]) if words[:1] == ["--in"] and len(words) > 1 else None
+    words = words[2:] if pinned is not None else words
     unknown = next((word for word in words if word.startswith("-")), None)
     if unknown is not None:
         return _say(None, "claude", allowed=False, reason=f"keisei gate: `check` has no option `{unknown}`")
     names = tuple(words) or _from_environment(settings)
     if not names:
         return 0
-    return judged(lambda call, settings: _by_capabilities(names, call, settings), "claude")
+    return judged(lambda call, settings: _by_capabilities(names, call, settings, pinned), "claude")
 
 
 def _from_environment(settings: Settings) -> tuple[str, ...]:
@@ -80,14 +82,14 @@ def _written(descriptor: int, text: bytes) -> bool:
 
 
 def _by_capabilities(
-    names: tuple[str, ...], call: ToolCall, settings: Settings
+    names: tuple[str, ...], call: ToolCall, settings: Settings, pinned: Path | None
 ) -> tuple[bool, str | None, tuple[str, ...]]:
     from keisei.wiring import catalog
     from keisei.wiring.alone import rules_home, setting_of, stand_alone
     from keisei.wiring.policy import capabilities_policy
 
-    place = setting_of(settings, None, None, call.cwd)
-    library = catalog(settings, start=rules_home(settings, settings.task_toml, settings.main_repo))
+    place = setting_of(settings, None, None, pinned)
+    library = catalog(settings, start=rules_home(settings, settings.task_toml, settings.main_repo, pinned))
     return stand_alone(call, capabilities_policy(library, names, settings.task_toml, place), settings)
 
 
@@ -99,8 +101,8 @@ def by_task(task: Path, worktree: Path | None, main_repo: Path | None, kit_root:
         from keisei.wiring.alone import rules_home, setting_of, stand_alone
         from keisei.wiring.policy import task_policy
 
-        place = setting_of(settings, worktree, main_repo, call.cwd)
-        library = catalog(settings, kit_root=kit_root, start=rules_home(settings, task, main_repo))
+        place = setting_of(settings, worktree, main_repo)
+        library = catalog(settings, kit_root=kit_root, start=rules_home(settings, task, main_repo, worktree))
         policy, _ = task_policy(library, task, place)
         return stand_alone(call, policy, settings)
 

@@ -48,7 +48,7 @@ def install(harness: str, scope: str | None, task: Path | None, printed: bool) -
     from keisei.hooks.install import HARNESS as KNOWN
     from keisei.hooks.install import install as put
 
-    command = _command(harness, task)
+    command = _command(harness, task, _root() if (scope or "project") == "project" else None)
     if printed:
         emit_json(KNOWN[harness].snippet(command))
         if harness == "codex":
@@ -145,17 +145,25 @@ def _shown(place: "Place") -> str:
     return printable(shown_path(place.path))
 
 
-def _command(harness: str, task: Path | None) -> str:
-    """The hook that works without a service: one program, started for every call."""
+def _root() -> Path:
+    """The project a hook is installed for: what an agent does with `cd` later must not move it."""
+    from keisei.wiring.alone import repository
+
+    return repository().resolve()
+
+
+def _command(harness: str, task: Path | None, project: Path | None) -> str:
+    """The hook that works without a service: one program, started for every call, bound to its project."""
     from keisei.hooks.command import limited, shell_form
 
     timeout = shutil.which("timeout")
     if task is None:
-        checks = (_program("kei-capability"), "check")
+        checks = (_program("kei-capability"), "check", *(("--in", str(project)) if project is not None else ()))
         return shell_form(limited(checks, timeout), only_with="KEI_CAPABILITY_NAME")
     if not os.path.isfile(task):  # noqa: PTH113 - Path.is_file raises for a name that is too long
         raise OperatorError(f"there is no task file `{task}`", "name the file that says what the work is")
-    judges = (_program("keisei"), "gate", "check", "--task", str(task.absolute()), "--harness", harness)
+    bound = ("--worktree", str(project)) if project is not None else ()
+    judges = (_program("keisei"), "gate", "check", "--task", str(task.absolute()), "--harness", harness, *bound)
     return shell_form(limited(judges, timeout))
 
 

@@ -23,6 +23,8 @@ def replayed(file: Path, policy: Policy) -> dict[str, Any]:
     judge = judge_here()
     calls = []
     for number, line in enumerate(lines, start=1):
+        if broken is not None and 1 < number == len(lines) and not line.endswith(b"}"):
+            break  # a line that was being written when the service was killed; the chain says so
         decision = _decision(file, number, line)
         if (decision.tool_use_id or "").startswith("post:") or decision.tool == "(unreadable)":
             continue

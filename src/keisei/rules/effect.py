@@ -12,6 +12,7 @@ from keisei.rules.shell.ground import TooMuch, Trace, Unreadable, World, shown
 from keisei.rules.shell.walk import Walk
 
 LONGEST: Final = 65536
+SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"})
 PATHS: Final = ("file_path", "notebook_path", "path", "target_file", "filename", "file", "new_path", "old_path")
 
 
@@ -26,7 +27,7 @@ def effects(call: ToolCall, world: World, cwd: str, declared: Mapping[str, ToolF
 
 
 def _effects(call: ToolCall, world: World, cwd: str, declared: Mapping[str, ToolFields]) -> Effects:
-    name, data = call.tool, call.input
+    name, data = tools.plain(call.tool), call.input
     if name in declared:
         return declared_effects(name, data, declared[name], cwd, lambda text: shell_effects(text, world, cwd))
     if name in tools.SHELL:
@@ -62,6 +63,9 @@ def _other(name: str, data: dict[str, Any], world: World, cwd: str) -> Effects:
 
 
 def _shell(name: str, data: dict[str, Any], world: World, cwd: str) -> Effects:
+    named = data.get("shell")
+    if isinstance(named, str) and named.rsplit("/", 1)[-1] not in SHELLS:
+        return Effects(unknown=f"`{name}` is called with `{shown(named)}` as its shell")
     value = data.get(tools.SHELL[name], data.get("command", data.get("cmd")))
     folder = data.get("workdir") or data.get("cwd") or data.get("directory")
     start = str(folder) if isinstance(folder, str) and folder.startswith("/") else cwd

@@ -180,8 +180,9 @@ def _is_inside(path: str | None, folder: str) -> TypeGuard[str]:
 
 def judged(rule: Rule, subject: _Subject) -> Verdict | None:
     """One rule's answer to a call; None where it has nothing against it."""
-    found = _tool(rule, subject.call.tool)
-    if found is None and (rule.patterns or rule.globs) and subject.effects.unknown and not _vouched(subject):
+    found = _tool(rule, subject.call.tool) or _editor(rule, subject.effects)
+    judges = rule.patterns or rule.globs or rule.tools_denied
+    if found is None and judges and subject.effects.unknown and not _vouched(subject):
         return _unread(rule, subject.effects.unknown, "split the command or use the Write tool")
     for patterns in rule.patterns:
         found = found or _commands(rule, patterns, subject)
@@ -207,6 +208,14 @@ def _unread(rule: Rule, sentence: str, instead: str = "write it out, without par
     """A refusal of what nobody can read beforehand."""
     plain = msgspec.structs.replace(rule, instead=instead)
     return _refused(plain, None, f"{rule.capability}: {sentence.rstrip('.')}")
+
+
+def _editor(rule: Rule, effects: Effects) -> Verdict | None:
+    """Codex's editor is also a command of its shell: a rule that denies the tool denies that too."""
+    runs = any(each.text.startswith("apply_patch") for each in effects.commands)
+    if "apply_patch" not in rule.tools_denied or not runs:
+        return None
+    return _refused(rule, "apply_patch", f"{rule.capability}: `apply_patch` is refused, from a shell too")
 
 
 def _tool(rule: Rule, tool: str) -> Verdict | None:

@@ -26,7 +26,7 @@ PLACES: Final = frozenset(
             "output",
             "from",
         ),
-        *("to", "location", "cwd", "workdir", "uri", "url", "link", "archive", "image", "out", "old", "new"),
+        *("to", "location", "cwd", "workdir", "uri", "url", "link", "archive", "image", "out"),
     }
 )
 """Words that name a path, unless the value is a web address."""
@@ -80,6 +80,8 @@ WRITES: Final = frozenset(
 )
 DELETES: Final = frozenset({"delete", "remove", "unlink", "rm", "trash", "purge", "drop", "clean"})
 MOVES: Final = frozenset({"move", "rename", "mv"})
+TYPING: Final = frozenset({"interact", "stdin", "process", "terminal", "type", "keys", "send"})
+TYPED: Final = frozenset({"input", "keys", "chars", "stdin", "keystrokes"})
 WEB: Final = re.compile(r"(?:https?|wss?)://", re.IGNORECASE)
 SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 LOOKS: Final = re.compile(r"(?:/|\./|\.\./|~/|file:)[^\n\r]*", re.IGNORECASE)
@@ -142,6 +144,8 @@ def inferred_effects(name: str, data: dict[str, Any], cwd: str, shell: Shell) ->
             network.append(text)
         if words & COMMANDS:
             scripts.append(text)
+        elif verbs & TYPING and words & TYPED:
+            unresolved[f"`{name}` types into a program that is already running"] = None
         elif words & CODES:
             unresolved[f"`{name}` runs code"] = None
         elif _is_path(words, text):
@@ -163,10 +167,12 @@ def inferred_effects(name: str, data: dict[str, Any], cwd: str, shell: Shell) ->
 
 def _is_path(words: set[str], text: str) -> bool:
     if words & PATHS:
-        return True
+        return words != {"name", "path"}  # a symbol's name, as language servers write it
+    if words & TEXTS:
+        return False
     if words & PLACES:
         return not WEB.match(text)
-    return not words & TEXTS and LOOKS.fullmatch(text) is not None
+    return LOOKS.fullmatch(text) is not None
 
 
 def _words(name: str) -> list[str]:

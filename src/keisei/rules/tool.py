@@ -64,6 +64,11 @@ _SAME: Final = (
 _STANDS_FOR: Final = {"apply_patch": frozenset({"Edit", "Write"}), "applypatch": frozenset({"Edit", "Write"})}
 
 
+def plain(tool: str) -> str:
+    """The name without the prefix some harnesses put before their own tools."""
+    return tool.removeprefix("functions.")
+
+
 def is_known(tool: str) -> bool:
     """Whether the tool's fields are understood here; a server's tool is not, but its fields are looked at."""
     kinds = (SHELL, WRITERS, PATCHERS, READERS, FETCHERS, AGENTS, TYPISTS, CODERS, QUIET)
@@ -72,9 +77,10 @@ def is_known(tool: str) -> bool:
 
 def names_of(tool: str) -> frozenset[str]:
     """The tool's name and every name it goes by; Codex's `apply_patch` both edits and writes."""
-    if tool in _STANDS_FOR:
-        return _STANDS_FOR[tool] | {tool}
-    return next((same for same in _SAME if tool in same), frozenset({tool}))
+    name = plain(tool)
+    if name in _STANDS_FOR:
+        return _STANDS_FOR[name] | {tool, name}
+    return next((same for same in _SAME if name in same), frozenset({tool, name}))
 
 
 def is_allowed(tool: str, allowed: Collection[str]) -> bool:

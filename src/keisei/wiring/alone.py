@@ -18,36 +18,34 @@ def judge_here() -> Judge:
     return Judge(run_gate_script)
 
 
-def setting_of(settings: Settings, worktree: Path | None, main: Path | None, asked: str | None = None) -> Setting:
-    """Where calls are judged: the worktree that was named, else the repository this process runs in.
+def setting_of(settings: Settings, worktree: Path | None, main: Path | None, pinned: Path | None = None) -> Setting:
+    """Where calls are judged: the worktree that was named, else the project the hook was installed for.
 
-    `asked` is the call's own folder. An agent chooses that, so it counts only where this process runs elsewhere.
+    Never the call's own folder, and the folder of this process only where nothing was pinned: an agent moves both.
     """
     scratch = [str(settings.temporary)] if settings.temporary is not None else []
-    place = worktree or settings.worktree_path or repository(asked)
+    place = worktree or settings.worktree_path or pinned or settings.project_dir or repository()
     return Setting(place, main or settings.main_repo, settings.home, scratch)
 
 
-def rules_home(settings: Settings, task: Path | None, main: Path | None) -> Path:
-    """Where rules are read from: the project around the task file, else the main checkout, else where we are.
+def rules_home(settings: Settings, task: Path | None, main: Path | None, pinned: Path | None = None) -> Path:
+    """Where rules are read from: the project around the task file, else the main checkout, else what was pinned.
 
-    Inside an attempt never where we are: that is the agent's own tree.
+    Where we are comes last, and inside an attempt never: that is the agent's own tree.
     """
     beside = task.absolute().parent if task is not None else None
     if beside is not None and (project_layer(beside) is not None or seed_root(beside) is not None):
         return beside
-    if main is not None or settings.main_repo is not None:
-        return main or settings.main_repo or beside or Path("/")
+    known = main or settings.main_repo or pinned or settings.project_dir
+    if known is not None:
+        return known
     return Path.cwd() if settings.attempt_id is None else beside or Path("/")
 
 
-def repository(asked: str | None = None) -> Path:
-    """The nearest folder upward with a repository; without one the working directory, unless `asked` is outside it."""
+def repository() -> Path:
+    """The nearest folder upward that holds a repository, else the working directory."""
     here = Path.cwd()
-    found = next((folder for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None)
-    if found is not None:
-        return found
-    return Path(asked) if asked is not None and not Path(asked).is_relative_to(here) else here
+    return next((folder for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), here)
 
 
 def stand_alone(call: ToolCall, policy: Policy, settings: Settings) -> tuple[bool, str | None, tuple[str, ...]]:

@@ -86,7 +86,8 @@ def start(settings: Settings, order: Order) -> Started:
     folder = runtime_folder(settings) / token[:8]
     folder.mkdir(mode=0o700)
     record = settings.state_home / "run" / f"gate-{token[:8]}"
-    record.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for each in (settings.state_home, record.parent, record):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
     client, _ = client_argv(settings.state_home / "client", COMPILERS if order.compiled else ())
     plan = PlanFile(
         policy=as_data(policy),
@@ -103,7 +104,11 @@ def start(settings: Settings, order: Order) -> Started:
     except (KeiseiError, OSError):
         _clear(folder)
         raise
-    service = _mark(folder, pid, socket)
+    try:
+        service = _mark(folder, pid, socket)
+    except OSError as error:
+        stop(Running(folder, pid, str(socket), _born(pid)))
+        raise WorldFault(f"the gate service cannot be written down: {error.strerror}", "free some space") from error
     hook = (*client, str(socket), token, order.harness)
     try:
         prove(hook, _run_hook, lambda call: judge_here().judge(call, without_scripts(policy)), policy.worktree)

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from keisei.records.effect import UNKNOWN, Target
-from keisei.rules.shell.atom import Fields
+from keisei.rules.shell.atom import MOST, Fields
 from keisei.rules.shell.ground import GLOB, Trace, joined
 from keisei.rules.shell.state import State
 
@@ -27,11 +27,21 @@ def builtin(walk: "Walk", base: str, rest: Fields, trace: Trace) -> None:
     elif base == "shift":
         state.variables.shifted = True
     elif base in READERS:
-        _read(state, rest)
+        _read(walk, base, rest)
     elif base in ("fc", "history"):
         _history(walk, base, rest, trace)
-    elif base == "printf" and rest[:1] == ("-v",) and len(rest) > 1:
-        state.variables.assign(rest[1], UNKNOWN)
+    else:
+        _name(walk, base, rest, trace)
+
+
+def _name(walk: "Walk", base: str, rest: Fields, trace: Trace) -> None:
+    """Builtins that give a name a meaning."""
+    if base == "printf" and rest[:1] == ("-v",) and len(rest) > 1:
+        walk.state.variables.assign(rest[1], UNKNOWN)
+        walk.set_variable(rest[1], UNKNOWN, trace)
+    elif base == "alias":
+        for name, value in (word.split("=", 1) for word in rest if "=" in word):
+            walk.state.aliases.setdefault(name, {})[value] = None
     elif base in ("export", "declare", "typeset", "readonly", "local"):
         _declare(walk, rest, trace)
 
@@ -47,12 +57,29 @@ def _history(walk: "Walk", base: str, rest: Fields, trace: Trace) -> None:
                 walk.found.write(Target(path=path, cwd=cwd, how=base))
 
 
-def _read(state: State, rest: Fields) -> None:
-    """Whatever is read is not known."""
-    for name in (*rest, "REPLY", "MAPFILE"):
-        if NAME.fullmatch(name):
-            state.variables.assign(name, UNKNOWN)
-            state.variables.assign_array(name, (UNKNOWN,))
+def _read(walk: "Walk", base: str, rest: Fields) -> None:
+    """What is read: the lines of an input that is known, otherwise nobody knows."""
+    variables, text = walk.state.variables, walk.input_text()
+    names = [name for name in rest if NAME.fullmatch(name)]
+    lines = text.splitlines()[:MOST] if text else []
+    if (
+        base == "getopts"
+        or not lines
+        or len(lines) == MOST
+        or any(option.startswith(("-d", "-n", "-N")) for option in rest)
+    ):
+        for name in (*names, "REPLY", "MAPFILE"):
+            variables.assign(name, UNKNOWN)
+            variables.assign_array(name, (UNKNOWN,))
+        return
+    if base != "read":
+        variables.assign_array(names[-1] if names else "MAPFILE", tuple(lines))
+        return
+    separators = "".join(set(variables.values.get("IFS", {" \t": None}))) or "\n"
+    for line in lines:
+        fields = re.split(f"[{re.escape(separators)}]+", line.strip(), maxsplit=max(len(names) - 1, 0))
+        for number, name in enumerate(names or ["REPLY"]):
+            variables.assign(name, fields[number] if number < len(fields) else "")
 
 
 def _declare(walk: "Walk", rest: Fields, trace: Trace) -> None:

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from keisei.records.effect import UNKNOWN
+from keisei.rules.shell.assign import names_in
 from keisei.rules.shell.ground import Node, Trace
 from keisei.rules.shell.state import Input
 
 if TYPE_CHECKING:
     from keisei.rules.shell.walk import Walk
 
+NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 Visit = Callable[["Walk", Node, Trace], None]
 
 
@@ -83,6 +85,9 @@ def _for_loop(walk: "Walk", node: Node, trace: Trace) -> None:
             walk.state.variables.assign(name, value)
     else:
         walk.evaluated(loop, trace)
+        for name in names_in(loop):
+            if NAME.fullmatch(name):
+                walk.state.variables.assign(name, "0")
     walk.nested(loop, trace)
     _loop(walk, node.get("Do") or (), trace)
 

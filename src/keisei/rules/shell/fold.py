@@ -24,15 +24,26 @@ def printed(argv: tuple[str, ...], cwd: str) -> str | None:
         return f"{cwd}\n"
     if program == "date" and all(SAFE_DATE.match(word) for word in rest):
         return "0\n"
-    if program == "mktemp" and all(word in ("-d", "-q", "-t", "--directory", "--quiet") for word in rest):
-        return f"{MADE}\n"
+    if program == "mktemp":
+        return _made(rest)
     if program in ("basename", "dirname") and rest and UNKNOWN not in rest[0]:
         path = rest[0].rstrip("/") or "/"
         name = posixpath.basename(path) if program == "basename" else posixpath.dirname(path) or "."
         return f"{name.removesuffix(rest[1]) if program == 'basename' and len(rest) > 1 else name}\n"
-    if program in ("find", "grep", "egrep", "fgrep", "rg"):
+    if program == "realpath" and len(rest) == 1 and UNKNOWN not in rest[0]:
+        return f"{posixpath.normpath(posixpath.join(cwd, rest[0]))}\n"
+    if program == "seq" and rest and all(re.fullmatch(r"-?[0-9]+", word) for word in rest):
+        return "0\n"
+    if program in ("find", "grep", "egrep", "fgrep", "rg", "ls"):
         return _listed(program, rest)
     return _found(program, rest)
+
+
+def _made(rest: tuple[str, ...]) -> str | None:
+    """The name `mktemp` will choose, as far as it matters: its template, or somewhere among temporary files."""
+    if rest and rest[-1].startswith("/") and UNKNOWN not in rest[-1]:
+        return f"{rest[-1]}\n" if all(word in ("-d", "-q") for word in rest[:-1]) else None
+    return f"{MADE}\n" if all(word in ("-d", "-q", "-t", "--directory", "--quiet") for word in rest) else None
 
 
 def _listed(program: str, rest: tuple[str, ...]) -> str | None:
@@ -46,6 +57,9 @@ def _listed(program: str, rest: tuple[str, ...]) -> str | None:
                 break
             words.append(word)
         wanted = not any(word.startswith("-printf") for word in rest)
+    elif program == "ls":
+        wanted = not options and all("/" in word and any(char in word for char in "*?[") for word in words)
+        words = [posixpath.dirname(word) for word in words]
     else:
         wanted = "l" in options and (program == "rg" or "r" in options or "R" in options)
         words = words[1:]  # the first is the pattern
@@ -114,3 +128,14 @@ def _filled(template: str, arguments: list[str]) -> str:
         return value.ljust(width) if match[1] else value.rjust(width)
 
     return FORMAT.sub(one, template)
+
+
+def filtered(argv: tuple[str, ...], text: str | None) -> str | None:
+    """What a filter makes of its input: a count is some number, and names of files stay names of files."""
+    program, rest = argv[0].rsplit("/", 1)[-1], argv[1:]
+    if program == "wc" and all(word.startswith("-") for word in rest):
+        return "0\n"
+    if text is None or not all(word.startswith("-") or word.isdigit() for word in rest):
+        return None
+    listing = all(line.endswith(BELOW) for line in text.splitlines())
+    return text if listing and program in ("sort", "uniq", "head", "tail", "cat", "tac", "shuf") else None

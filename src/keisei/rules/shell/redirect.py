@@ -56,9 +56,13 @@ class Redirector:
         return Input(text)
 
     def _from(self, node: Node, op: str, trace: Trace) -> Input:
-        paths = self._walk.expander.text(node.get("Word"))
         if op == "<&":
             return Input()
+        parts = (node.get("Word") or {}).get("Parts") or []
+        if len(parts) == 1 and parts[0].get("Type") == "ProcSubst":
+            text = self._walk.prints_all(parts[0].get("Stmts") or [])
+            return Input(UNKNOWN if text is None else text)
+        paths = self._walk.expander.text(node.get("Word"))
         for path in paths:
             self._touch(path, trace, self._walk.found.read)
         absolute = joined(self._walk.state.cwds[0], paths[0])

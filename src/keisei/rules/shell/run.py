@@ -8,20 +8,20 @@ from keisei.records.effect import BELOW, UNKNOWN
 from keisei.rules.patch import unified
 from keisei.rules.shell.atom import MOST, Fields
 from keisei.rules.shell.builtin import builtin
+from keisei.rules.shell.coder import COMPILERS, Coder
 from keisei.rules.shell.ground import GLOB, SYSTEM, Trace, joined, shown
 from keisei.rules.shell.launcher import Launch, launched
-from keisei.rules.shell.state import Input
 from keisei.rules.shell.target import Spot, Touch, touched
 from keisei.rules.shell.touch import Toucher
 
 if TYPE_CHECKING:
-    from keisei.rules.shell.code import Code
     from keisei.rules.shell.walk import Walk
 
 SYNTAX: Final = frozenset(
     {
         *(":", "true", "false", "set", "unset", "shift", "return", "exit", "break", "continue", "wait", "[", "test"),
-        *("shopt", "readonly", "export", "declare", "local", "typeset", "let"),
+        *("shopt", "readonly", "export", "declare", "local", "typeset", "let", "cd", "pushd", "popd", "dirs", "read"),
+        *("mapfile", "readarray", "getopts", "type", "hash", "ulimit", "umask", "times"),
     }
 )
 """Builtins that neither run nor write anything; an allow-list need not name them."""
@@ -31,8 +31,6 @@ DEEPEST: Final = 24
 CURRENT: Final = frozenset({"eval", ".", "source", "builtin", "command", "trap", "mapfile", "readarray", "alias"})
 """Builtins that run what they are given in the current shell, so that a `cd` in it lasts."""
 EXTGLOB: Final = re.compile(r"[?*+@!]\(")
-MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
-INCLUDE: Final = re.compile(r"^[-s]?include[ \t]+(.+)$", re.MULTILINE)
 
 
 class Runner:
@@ -42,9 +40,11 @@ class Runner:
         """The walk it works for."""
         self.walk = walk
         self.touch = Toucher(walk)
+        self._expanding: list[str] = []
+        self.coder = Coder(self)
 
-    def run(self, argv: Fields, trace: Trace) -> None:
-        """One command line."""
+    def run(self, argv: Fields, trace: Trace, *, program: bool = False) -> None:
+        """One command line; `program` where a launcher starts it, which knows neither functions nor aliases."""
         self.walk.step()
         if trace.depth > DEEPEST:
             self.walk.found.cannot_tell("commands are nested too deeply to be read", trace)
@@ -53,8 +53,21 @@ class Runner:
             self.walk.found.cannot_tell(sentence, trace)
         elif GLOB.search(argv[0]) and argv[0] != "[":
             self._globbed(argv, trace)
-        else:
+        elif program or not self._of_the_text(argv, trace):
             self._start(argv, trace)
+
+    def _of_the_text(self, argv: Fields, trace: Trace) -> bool:
+        """Whether the text itself says what a name means: a function, or an alias, which is tried both ways."""
+        walk, name = self.walk, argv[0]
+        for value in walk.state.aliases.get(name, ()) if name not in self._expanding else ():
+            self._expanding.append(name)
+            walk.payload(" ".join((value, *map(_quoted, argv[1:]))), trace.inside(f"alias {name}"), here=True)
+            self._expanding.pop()
+        if name in walk.state.functions:
+            walk.found.command(argv, trace, listed=False)
+            walk.invoke(name, argv[1:], trace)
+            return True
+        return name in walk.state.aliases
 
     def _start(self, argv: Fields, trace: Trace) -> None:
         walk, program = self.walk, argv[0]
@@ -65,10 +78,6 @@ class Runner:
         if UNKNOWN in base or BELOW in base or not base:
             if program:
                 walk.found.cannot_tell(f"which program `{shown(' '.join(argv))}` starts is not known beforehand", trace)
-            return
-        if program in walk.state.functions:
-            walk.found.command(argv, trace, listed=False)
-            walk.invoke(program, argv[1:], trace)
             return
         builtin(walk, base, argv[1:], trace)
         words = (base, *argv[1:])
@@ -83,7 +92,9 @@ class Runner:
             self.touch.patched(argv, trace)
         if launch is not None:
             self._launched(argv, base, launch, trace)
-        self._module(base, argv, trace)
+        self.coder.module(base, argv, trace)
+        if base in COMPILERS:
+            self.coder.compiled(argv, trace)
 
     def _by_patch(self, argv: Fields, touch: Touch) -> Touch:
         """A patch on standard input that can be read says itself what it writes."""
@@ -128,15 +139,6 @@ class Runner:
             self.script(argv[0], trace.inside(base, listed=False), argv[1:], program=True)
         return found, launch
 
-    def _module(self, base: str, argv: Fields, trace: Trace) -> None:
-        """`python -m NAME`, where the module lies in the tree."""
-        if re.fullmatch(r"(python|pypy)[0-9.]*", base) and "-m" in argv[:-1]:
-            name = argv[argv.index("-m") + 1].replace(".", "/")
-            for path in (f"{name}.py", f"{name}/__main__.py"):
-                text, fresh = self.walk.state.text_of(joined(self.walk.state.cwds[0], path))
-                if text is not None:
-                    self._code("python", text, trace.inside(path, listed=False, certain=fresh))
-
     def script(
         self, path: str, trace: Trace, arguments: Fields = (), *, program: bool = False, here: bool = False
     ) -> None:
@@ -158,7 +160,10 @@ class Runner:
             rest = shebang[2].strip()
             self.run((shebang[1], *((rest,) if rest else ()), absolute, *arguments), inward)
             return
+        known = self.walk.state.variables.known
+        before, known["0"] = known.get("0", UNKNOWN), known.get("0", UNKNOWN) if here else absolute
         self.walk.payload(text, inward, arguments, here=here)
+        known["0"] = before
 
     # --- what it passes on -------------------------------------------------------------------------------------------
 
@@ -178,14 +183,14 @@ class Runner:
             for words in launch.argvs:
                 found = _below(words) if base == "find" else words
                 if found:
-                    self.run((*found, *self._appended(launch)), inward)
+                    self.run((*found, *self._appended(launch)), inward, program=True)
             for text in (*launch.scripts, *_late(base, argv)):
                 walk.payload(text, inward, _given(base, argv, text), here=here)
             for path in (*launch.files, *self._startup(base, argv)):
                 self._shell_file(path, inward, argv[argv.index(path) + 1 :] if path in argv else (), here=here)
             if launch.reads_script:
                 self._from_input(base, inward, here=here)
-            self._languages(base, launch, inward)
+            self.coder.languages(base, launch, inward)
 
     def _appended(self, launch: Launch) -> Fields:
         if not launch.appends_stdin:
@@ -216,83 +221,9 @@ class Runner:
             with self.walk.state.fed(None):
                 self.walk.payload(text, trace, here=here)
 
-    def _languages(self, base: str, launch: Launch, trace: Trace) -> None:
-        inward = trace._replace(listed=False)
-        for language, text in launch.code:
-            self._code(language, text, inward)
-        for language, path in launch.code_files:
-            self._code_file(language, path, launch, inward)
-        if launch.reads_code is not None:
-            text_in = self.walk.input_text()
-            if text_in is None:
-                self.walk.found.cannot_tell(f"`{base}` runs a program that comes from its input", trace)
-            elif text_in:
-                self._code(launch.reads_code, text_in, inward)
 
-    def _code_file(self, language: str, path: str, launch: Launch, trace: Trace) -> None:
-        name = "package.json" if language == "npm" else path
-        if language == "make" and path == "Makefile":
-            name = next((each for each in MAKEFILES if self._text_of(each)[0] is not None), path)
-        if path in ("/dev/stdin", "-", "/dev/fd/0"):
-            text, fresh = self.walk.input_text(), True
-            if text is None:
-                self.walk.found.cannot_tell(f"a {language} program comes from standard input", trace)
-        else:
-            if language == "python" and self._text_of(f"{path}/__main__.py") != (None, False):
-                name = f"{path}/__main__.py"
-            text, fresh = self._text_of(name)
-            if language == "make" and joined(self.walk.state.cwds[0], name) in self.walk.state.edited:
-                self.walk.found.cannot_tell(f"`{name}` is changed and run by the same call", trace)
-            if text is None and fresh:
-                self.walk.found.cannot_tell(f"`{shown(path)}` is written and run by the same call", trace)
-        if text is None:
-            return
-        inward = trace.inside(path, listed=False, certain=fresh)
-        from keisei.rules.shell.code import npm_script, recipes  # noqa: PLC0415 - most calls hold no code
-
-        if language == "make":
-            self._coded(recipes(self._makefile(text, launch), launch.targets), inward)
-        elif language == "npm":
-            self._coded(npm_script(text, path), inward)
-        else:
-            self._code(language, text, inward)
-
-    def _text_of(self, path: str) -> tuple[str | None, bool]:
-        return self.walk.state.text_of(joined(self.walk.state.cwds[0], path))
-
-    def _makefile(self, text: str, launch: Launch) -> str:
-        """A makefile with what it includes, and with the variables of the call, which come first or win."""
-        included = [
-            self._text_of(name)[0] or "" for match in INCLUDE.finditer(text) for name in match[1].split()[:MOST]
-        ]
-        values = self.walk.state.variables.values
-        given = [f"{name} = {value}" for name, held in values.items() for value in held if _is_plain(value)]
-        won = [f"override {name} = {value}" for name, value in launch.assigns if _is_plain(value)]
-        return "\n".join((*given, *won, text, *included))
-
-    def _code(self, language: str, text: str, trace: Trace) -> None:
-        from keisei.rules.shell.code import started  # noqa: PLC0415 - as above
-
-        self._coded(started(language, text), trace.inside(language, listed=False))
-
-    def _coded(self, code: "Code", trace: Trace) -> None:
-        walk = self.walk
-        if trace.depth > 12:  # noqa: PLR2004 - as deep as payloads go
-            walk.found.cannot_tell("code is nested too deeply to be read", trace)
-            return
-        if code.opaque:
-            walk.found.cannot_tell(code.opaque, trace)
-        with walk.state.fed(Input()):  # what code writes to the programs it starts is not followed
-            for argv in code.argvs:
-                if argv:
-                    self.run(argv, trace)
-            for text in code.scripts:
-                walk.payload(text, trace)
-        for path in code.deletes:
-            walk.found.command(("rm", path), trace, listed=False)
-        self.touch.touched(
-            "code", Touch(writes=tuple(map(Spot, code.writes)), deletes=tuple(map(Spot, code.deletes))), trace
-        )
+def _quoted(word: str) -> str:
+    return word if UNKNOWN in word else "'" + word.replace("'", "'\\''") + "'"
 
 
 def _given(base: str, argv: Fields, text: str) -> Fields:
@@ -308,7 +239,3 @@ def _late(base: str, argv: Fields) -> Fields:
 def _below(words: Fields) -> Fields:
     """The words `find` makes: what it finds lies below where it starts."""
     return tuple(f"{word[:-1]}{BELOW}" if word.endswith(f"/{UNKNOWN}") else word for word in words)
-
-
-def _is_plain(value: str) -> bool:
-    return UNKNOWN not in value and "\n" not in value

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from keisei.records.effect import UNKNOWN
+from keisei.rules.shell.fold import MADE
 from keisei.rules.shell.ground import Node, World, joined
 from keisei.rules.shell.variables import Variables
 
@@ -26,6 +27,7 @@ class State:
         self.world = world
         self.variables = Variables({**world.variables, "PWD": cwd})
         self.functions: dict[str, list[Node]] = {}
+        self.aliases: dict[str, dict[str, None]] = {}
         self.cwds: tuple[str, ...] = (cwd,)
         self.strays: tuple[str, ...] = ()
         """Folders the shell is in where the last `cd` failed."""
@@ -47,10 +49,22 @@ class State:
 
     def change_folder(self, wanted: tuple[str, ...]) -> None:
         """`cd`: every way it can end."""
-        new = tuple(dict.fromkeys(joined(cwd, path) for cwd in self.cwds for path in wanted))[:8]
-        sure = all(UNKNOWN not in path and (path in self.made or self.world.is_folder(path)) for path in new)
+        ways = [(cwd, path) for cwd in self.cwds for path in wanted]
+        new = tuple(dict.fromkeys(joined(cwd, path) for cwd, path in ways))[:8]
+        sure = all(self._is_there(path) for path in new) and all(self._passes(cwd, path) for cwd, path in ways)
         self.before, self.strays = self.cwds, () if sure else self.cwds
         self._enter(new)
+
+    def _is_there(self, path: str) -> bool:
+        if UNKNOWN in path:
+            return False
+        return path in self.made or path.startswith(MADE) or self.world.is_folder(path)
+
+    def _passes(self, cwd: str, path: str) -> bool:
+        """Whether every folder that a path climbs out of again is there; otherwise `cd` fails and the shell stays."""
+        parts = path.split("/")
+        climbs = [number for number, part in enumerate(parts) if part == ".." and number]
+        return all(self._is_there(joined(cwd, "/".join(parts[:number]) or "/")) for number in climbs)
 
     def settle(self) -> None:
         """The next command runs whether or not the last one succeeded."""

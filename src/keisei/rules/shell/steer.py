@@ -26,6 +26,7 @@ OTHERS: Final = frozenset(
         *("GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"),
         *("NODE_OPTIONS", "PERL5OPT", "PERL5LIB", "RUBYOPT", "RUBYLIB", "PYTHONSTARTUP", "PYTHONHOME"),
         *("MAKEFLAGS", "MAKEFILES", "RUSTC", "CARGO_HOME", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "OPENSSL_CONF"),
+        *("RIPGREP_CONFIG_PATH"),
     }
 )
 """The value changes which code runs, in ways that are not followed; an allow-list must not be stepped around by it."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 BUILDERS: Final = frozenset(
     {
         *("gcc", "cc", "clang", "g++", "c++", "clang++", "ld", "rustc", "go", "tsc", "ar", "as", "tar", "unzip", "git"),
-        *("chmod", "chown", "chgrp", "touch", "mkdir", "black", "ruff", "prettier", "code"),
+        *("chmod", "chown", "chgrp", "touch", "mkdir", "black", "ruff", "prettier"),
         *("gofmt", "rustfmt", "isort", "eslint", "shfmt", "truncate", "strip", "objcopy"),
     }
 )
@@ -42,7 +42,7 @@ class Toucher:
         self._second_names(base, touch)
         for cwd in self._walk.state.cwds:
             self._linked(touch, cwd, trace)
-            for spot in touch.writes:
+            for spot in touch.writes if trace.certain or base != "code" else ():
                 self._remember(base, spot, touch, cwd)
         for source in _sources(touch) if base in COPIERS else ():
             self._copied(source, trace)
@@ -69,7 +69,8 @@ class Toucher:
 
     def _targets(self, base: str, spot: Spot) -> list[Target]:
         found: list[Target] = []
-        own, below = settled(spot.path)
+        named = spot.path.replace(UNKNOWN, BELOW) if base in ("split", "csplit") else spot.path
+        own, below = settled(named)
         for cwd in self._walk.state.cwds:
             paths = [own]
             if GLOB.search(own):

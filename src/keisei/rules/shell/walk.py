@@ -13,7 +13,7 @@ from keisei.rules.shell import fold
 from keisei.rules.shell.assign import Assigner, names_in
 from keisei.rules.shell.atom import MOST, Fields
 from keisei.rules.shell.compound import VISITS
-from keisei.rules.shell.ground import Gathered, Node, TooMuch, Trace, Unreadable, World, shown
+from keisei.rules.shell.ground import Gathered, Node, TooMuch, Trace, Unreadable, World, joined, shown
 from keisei.rules.shell.redirect import WRITES, Redirector
 from keisei.rules.shell.run import Runner
 from keisei.rules.shell.state import Input, State
@@ -269,15 +269,37 @@ class Walk:
                     return self._output(argvs[0])
             return self._output(argvs[0])
         if command.get("Type") in ("Block", "Subshell"):
-            texts = [self.prints(each) for each in command.get("Stmts") or ()]
-            return None if None in texts else "".join(text or "" for text in texts)
+            return self.prints_all(command.get("Stmts") or [])
+        return self._prints_joined(command) if command.get("Type") == "BinaryCmd" else None
+
+    def prints_all(self, statements: list[Node]) -> str | None:
+        """What statements print one after the other, where that can be told."""
+        texts = [self.prints(each) for each in statements]
+        return None if None in texts else "".join(text or "" for text in texts)
+
+    def _prints_joined(self, command: Node) -> str | None:
+        """What a pipeline prints, or a list, where that can be told."""
+        left, right = command.get("X") or {}, command.get("Y") or {}
+        words = (right.get("Cmd") or {}).get("Args") or []
+        argvs = self.argvs(words) if words else []
+        argv = argvs[0] if len(argvs) == 1 else ()
+        if command.get("Op") == "|" and argv:
+            return fold.filtered(argv, self.prints(left))
+        if command.get("Op") == "&&" and argv == ("pwd",):
+            before = self.argvs((left.get("Cmd") or {}).get("Args") or [])
+            if len(before) == 1 and before[0][:1] == ("cd",) and len(before[0]) == 2:  # noqa: PLR2004 - `cd folder`
+                return f"{joined(self.state.cwds[0], before[0][1])}\n"
         return None
 
     def _printed(self, node: Node) -> list[str]:
         """What a command substitution can become."""
         statements: list[Node] = node.get("Stmts") or []
-        text = self.prints(statements[0]) if len(statements) == 1 else None
-        return [UNKNOWN if text is None else text.rstrip("\n")]
+        command = (statements[0].get("Cmd") or {}) if len(statements) == 1 else {}
+        if command.get("Type") == "BinaryCmd" and command.get("Op") == "||":
+            found = [self.prints(command.get(side) or {}) for side in ("X", "Y")]
+        else:
+            found = [self.prints(statements[0]) if len(statements) == 1 else None]
+        return [UNKNOWN if text is None else text.rstrip("\n") for text in found]
 
 
 def _is_exec(command: Node) -> bool:

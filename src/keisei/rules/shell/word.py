@@ -21,7 +21,7 @@ LARGEST: Final = 65536
 """Characters of a text that is followed as a whole: a document, a payload."""
 NESTED: Final = 24
 """Braces in one word. More are nobody's handwriting."""
-SPECIAL: Final = frozenset("?$!#-_0")
+SPECIAL: Final = frozenset("?$!#-_")
 
 
 class Expander:
@@ -127,6 +127,8 @@ class Expander:
                 yield (tuple(self._parameter(part, quoted=quoted)), quoted)
             elif kind == "CmdSubst":
                 yield (tuple(self.substitute(part)), quoted)
+            elif kind == "ArithmExp":
+                yield (("0",), True)  # some number
             elif kind == "ExtGlob":
                 yield ((f"{part.get('Op', '?(')}{(part.get('Pattern') or {}).get('Value', '')})",), True)
             else:
@@ -167,6 +169,9 @@ class Expander:
         op = expansion.get("Op", "")
         words = self.text(expansion.get("Word"))
         if op in ("-", ":-", "=", ":="):
+            name = (node.get("Param") or {}).get("Value", "")
+            if values == (UNKNOWN,) and name not in self.variables.values and not name.isdigit():
+                return words  # nobody in sight sets it; what the surroundings hold is not the call's doing
             return list(dict.fromkeys((*values, *words)))
         if op in ("+", ":+"):
             return list(dict.fromkeys(("", *words)))

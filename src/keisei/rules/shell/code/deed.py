@@ -4,12 +4,16 @@ import shlex
 from collections.abc import Callable
 from typing import Protocol
 
-from keisei.records.effect import UNKNOWN
+from keisei.records.effect import BELOW, UNKNOWN
 from keisei.rules.shell.code.language import Language
 from keisei.rules.shell.code.result import Found
 
 Value = str | list[str] | None
 """What an expression is: text with UNKNOWN in it, a list of such texts, or nothing that is known."""
+
+
+class Either(list[str]):
+    """Not a list, but one of these texts: what a name stands for while a loop goes through them."""
 
 
 class Scanner(Protocol):
@@ -72,7 +76,7 @@ def _rows(scan: Scanner, values: list[Value], rest: str) -> None:
 
 def _evaluate(scan: Scanner, values: list[Value], _rest: str) -> None:
     first = values[-1] if values and scan.language.name == "js" else values[0] if values else ""
-    if not isinstance(first, str) or UNKNOWN in first:
+    if not isinstance(first, str) or UNKNOWN in first or BELOW in first:
         scan.found.opaque("It evaluates code that is computed.")
     else:
         scan.recurse(first)
@@ -100,6 +104,23 @@ def _mode(scan: Scanner, values: list[Value], _rest: str) -> None:
         scan.found.write(flat(first))
 
 
+def _link(scan: Scanner, values: list[Value], rest: str) -> None:
+    """What a link leads to, and its name."""
+    if len(values) > 1:
+        scan.found.link(flat(values[0]), flat(values[1]), symbolic=rest == "symbolic")
+
+
+def _popen(scan: Scanner, values: list[Value], _rest: str) -> None:
+    """A command and a mode: it may be written to where the mode says so."""
+    last = values[-1] if len(values) > 1 else None
+    mode = last if isinstance(last, str) and last and set(last) <= set("rwabt+:") else ""
+    given = values[:-1] if mode else values
+    first = given[0] if given else None
+    words = first if isinstance(first, list) else _words(flat(first))
+    scan.found.piped(words, given=bool(set(mode) & set("wa+")))
+    _script(scan, given, "")
+
+
 def _opaque(scan: Scanner, _values: list[Value], _rest: str) -> None:
     scan.found.opaque("It starts or evaluates something that cannot be read.")
 
@@ -119,6 +140,8 @@ DEEDS: dict[str, Callable[[Scanner, list[Value], str], None]] = {
     "eval": _evaluate,
     "touch": _touch,
     "open": _mode,
+    "link": _link,
+    "popen": _popen,
     "opaque": _opaque,
     "file": _runs_file,
 }

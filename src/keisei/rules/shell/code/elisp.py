@@ -25,12 +25,14 @@ _LISP_WRITES = {
     "append-to-file": 2,
     "copy-file": 1,
     "make-directory": 0,
-    "make-symbolic-link": 1,
 }
+_LISP_LINKS = {"make-symbolic-link": True, "add-name-to-file": False}
 _LISP_DELETES = frozenset({"delete-file", "delete-directory"})
 
 _LISP_OPAQUE = frozenset({"eval", "make-process", "funcall-interactively", "module-load"})
-_LISP_KNOWN = _LISP_SHELL | set(_LISP_PROGRAM) | set(_LISP_WRITES) | _LISP_DELETES | _LISP_OPAQUE | {"rename-file"}
+_LISP_KNOWN = (
+    _LISP_SHELL | set(_LISP_PROGRAM) | set(_LISP_WRITES) | _LISP_DELETES | _LISP_OPAQUE | {"rename-file", *_LISP_LINKS}
+)
 _LISP_REACH = 128
 
 
@@ -82,6 +84,8 @@ def _lisp_call(found: Found, name: str, values: list[str]) -> None:
         found.argv([words[0], *words[4:]] if name in {"call-process", "process-file"} and words else words or [UNKNOWN])
     elif name in _LISP_WRITES and len(values) > _LISP_WRITES[name]:
         found.write(values[_LISP_WRITES[name]])
+    elif name in _LISP_LINKS and len(values) > 1:
+        found.link(values[0], values[1], symbolic=_LISP_LINKS[name])
     elif name in _LISP_DELETES and values:
         found.delete(values[0])
     elif name == "rename-file" and len(values) > 1:

@@ -21,6 +21,10 @@ class Language(NamedTuple):
     defines: frozenset[str] = frozenset({"function", "def", "sub"})
     besides: Callable[[Any, int], None] | None = None
     """Looks at every token of a scan besides."""
+    prepare: Callable[[Any], None] | None = None
+    """Looks at a scan before its constants are learnt, and tells it the names that are none."""
+    value: Callable[[Any, Any], Any] | None = None
+    """What a piece of an expression is that is no string, no number and no name."""
 
 
 def kinds(groups: Mapping[str, str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b", "a": "\a", 
 _HEX = re.compile(r"x\{?([0-9A-Fa-f]{1,6})\}?|u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|([0-7]{2,3})")
 _NAME = re.compile(r"\{?\^?([A-Za-z_]\w*(?:::\w+)*|\d+|[&!@_0,;.])\}?((?:->)?[\[{][^\]}]*[\]}])*")
 _BRACED = re.compile(r"\$\{\w+\}")
+_PLAIN = re.compile(r"\s*([A-Za-z_$][\w$]*)\s*\}")
 _BEFORE_PATTERN = frozenset(
     names(
         "if unless while until and or not split grep map return x when in of typeof case do else elsif push print "
@@ -96,6 +97,10 @@ class Literals:
             self._at += 1
             return UNKNOWN
         if (template and text.startswith("${", at)) or (holes == "#{" and text.startswith("#{", at)):
+            name = _PLAIN.match(text, at + 2) if template else None
+            if name:
+                self._at = name.end()
+                return f"{VAR_OPEN}{name[1]}{VAR_CLOSE}"
             return self._code(at + 2)
         if holes == "$":
             return self._variable()

@@ -1,10 +1,13 @@
 """JavaScript for node, deno and bun: what it starts and touches."""
 
 from keisei.records.effect import UNKNOWN
+from keisei.rules.shell.code.deed import Value
 from keisei.rules.shell.code.dialect import Dialect, Token
 from keisei.rules.shell.code.language import Language, kinds
+from keisei.rules.shell.code.node_file import KINDS, FileNames, borrowed, file_table
+from keisei.rules.shell.code.node_value import bind, value
 from keisei.rules.shell.code.result import Code, Found
-from keisei.rules.shell.code.scan import Scan
+from keisei.rules.shell.code.scan import Scan, closing
 
 _CHILD = frozenset({"child_process", "node:child_process"})
 _CHILD_KINDS = kinds(
@@ -15,31 +18,7 @@ _CHILD_KINDS = kinds(
     }
 )
 _LOADERS = frozenset({"require", "import", "_load", "getBuiltinModule", "createRequire"})
-_FS = {
-    "touch w0": "writeFile appendFile createWriteStream mkdir truncate chmod chown utimes mkdtemp outputFile ensureDir "
-    "ensureFile writeJson outputJson",
-    "touch w1": "copyFile symlink link cp copy",
-    "touch d0": "rm unlink rmdir remove",
-    "touch d0 w1": "rename",
-    "open": "open",
-}
-
-
-def _files() -> dict[str, str]:
-    table: dict[str, str] = {}
-    for kind, names in _FS.items():
-        for name in names.split():
-            for form in (name, f"{name}Sync"):
-                table |= {f"{owner}.{form}": kind for owner in ("fs", "fsp", "fsPromises", "promises", "fse", "Deno")}
-            if kind != "open" and name not in {"cp", "copy", "link", "remove", "rm"}:
-                table[f".{name}Sync"] = table[f"{name}Sync"] = kind
-            if name in {"writeFile", "appendFile", "createWriteStream", "copyFile", "unlink"}:
-                table[f".{name}"] = table[name] = kind
-            table[f"?fs.{name}"] = table[f"?fs.{name}Sync"] = kind
-    return table
-
-
-_TABLE = _files() | kinds(
+_TABLE = file_table() | kinds(
     {
         "eval": "eval Function runInThisContext runInNewContext runInContext .runInThisContext .runInNewContext "
         ".runInContext globalThis.eval global.eval window.eval .constructor",
@@ -61,14 +40,61 @@ def node(text: str) -> Code:
 
 def _extra(scan: Scan, at: int) -> None:
     token = scan.tokens[at]
+    if scan.memory is None:
+        scan.memory = FileNames(scan)
     if token.kind == "word" and token.text in _LOADERS:
         _loaded(scan, at)
     elif token.kind == "word" and token.text in {"$", "execa", "execaSync"}:
         _tagged(scan, at)
+    elif token.kind == "word" and token.text == "promisify":
+        _promisified(scan, at)
+    elif token.kind == "word" and token.text == "Worker":
+        _worker(scan, at)
+    elif token.kind == "word" and token.text in KINDS:
+        _file(scan, at)
     if token.kind == "word" and _child(scan):
         _started(scan, at)
     elif token.text == "[" and token.kind == "op" and at:
         _indexed(scan, at)
+
+
+def _file(scan: Scan, at: int) -> None:
+    """A function of a module of files that is known by another name."""
+    kind, arguments = scan.memory.kind(at), scan.arguments(at)
+    if kind and arguments is not None and scan.kind(at) is None:
+        scan.act(kind, arguments)
+    for doing, given in borrowed(scan, at):
+        scan.act(doing, given)
+
+
+def _promisified(scan: Scan, at: int) -> None:
+    """`promisify(exec)('x')`."""
+    if at + 1 >= len(scan.tokens) or scan.tokens[at + 1].text != "(":
+        return
+    end = closing(scan.tokens, at + 1)
+    arguments = scan.arguments(end) if end < len(scan.tokens) else None
+    name = scan.tokens[end - 1].text
+    kind = (_CHILD_KINDS.get(name) if _child(scan) else None) or KINDS.get(name) or scan.aliases.get(name)
+    if kind and arguments is not None:
+        scan.act(kind, arguments)
+
+
+def _worker(scan: Scan, at: int) -> None:
+    """`new Worker(code, {eval: true})`, `new Worker('./file.js')`."""
+    arguments = scan.arguments(at)
+    if not arguments or not at or scan.tokens[at - 1].text != "new":
+        return
+    plain = not arguments[1:] or arguments[1][0].text == "{"
+    if any(one.text == "eval" for part in arguments[1:] for one in part) or (not plain and scan.memory.evaluates):
+        scan.act("eval", arguments[:1])
+    else:
+        first = arguments[0]
+        address = first[3:4] if [one.text for one in first[:3]] == ["new", "URL", "("] else first
+        text = scan.fold(address)
+        if isinstance(text, str) and text.startswith("data:"):
+            scan.found.opaque("It runs code that stands in an address.")
+        else:
+            scan.act("file node", [address])
 
 
 def _child(scan: Scan) -> bool:
@@ -116,11 +142,23 @@ def _started(scan: Scan, at: int) -> None:
     arguments = scan.arguments(at)
     if arguments is None:
         return
+    _piped(scan, kind, arguments)
     shell = any(one.text == "shell" for part in arguments[1:] for one in part)
     if kind == "program" and shell:
         _program_in_shell(scan, arguments)
     else:
         scan.act(kind, arguments)
+
+
+def _piped(scan: Scan, kind: str, arguments: list[list[Token]]) -> None:
+    """`execSync('sh', {input: 'x'})`: a shell that gets its program from the code."""
+    values = [scan.fold(one) for one in arguments[:2]]
+    words = values[0].split() if values and isinstance(values[0], str) else []
+    if kind == "program" and len(values) > 1 and isinstance(values[1], list) and arguments[1][0].text != "{":
+        words = [*words, *values[1]]
+    if kind != "file node":
+        given = any(one.text == "input" and one.kind == "word" for part in arguments[1:] for one in part)
+        scan.found.piped(words, given=given)
 
 
 def _program_in_shell(scan: Scan, arguments: list[list[Token]]) -> None:
@@ -157,16 +195,29 @@ def _indexed(scan: Scan, at: int) -> None:
     near = range(at, min(len(row), at + 64))
     end = next((place for place in near if row[place].text == "]" and row[place].kind == "op"), None)
     arguments = scan.arguments(end) if end is not None else None
-    if end is None or arguments is None:
+    files = scan.memory.holds(at - 1)
+    if end is None or (arguments is None and not files):
         return
     name = scan.fold(row[at + 1 : end])
+    if files and _unread(name, called=arguments is not None):
+        scan.found.write(UNKNOWN)
+    if arguments is None:
+        return
     holds = _child(scan) and (before.text == ")" or _holds_child(scan, at + 1, before.text))
     if isinstance(name, str) and UNKNOWN not in name:
-        kind = (_CHILD_KINDS.get(name) if _child(scan) else None) or _TABLE.get(f".{name}") or _TABLE.get(name)
+        kind = (_CHILD_KINDS.get(name) if _child(scan) else None) or (KINDS.get(name) if files else None)
+        kind = kind or _TABLE.get(f".{name}") or _TABLE.get(name)
         if kind:
             scan.act(kind, arguments)
     elif holds or before.text in {"globalThis", "global", "process"}:
         scan.found.opaque("It calls something by a computed name.")
+
+
+def _unread(name: Value, *, called: bool) -> bool:
+    """Whether a function of a module of files may be any, or one that writes and is kept for later."""
+    if not isinstance(name, str) or UNKNOWN in name:
+        return True
+    return name in KINDS and not called
 
 
 def _loaded(scan: Scan, at: int) -> None:
@@ -209,4 +260,6 @@ _JS = Language(
     glue=("+",),
     table=_TABLE,
     besides=_extra,
+    prepare=bind,
+    value=value,
 )

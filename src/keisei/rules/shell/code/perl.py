@@ -82,7 +82,9 @@ _PERL = Language(
             "opaque": "syscall",
             "touch d*": "unlink rmdir rmtree remove_tree",
             "touch d0 w1": "rename move",
-            "touch w1": "symlink link copy",
+            "link symbolic": "symlink",
+            "link": "link",
+            "touch w1": "copy",
             "touch w0": "mkdir truncate make_path mkpath write_file spew",
             "touch w*+": "chmod",
         }

@@ -69,7 +69,9 @@ _PHP = Language(
             "file php": "",
             "open": "fopen",
             "touch w0": "file_put_contents mkdir touch chmod chown ftruncate",
-            "touch w1": "copy symlink link move_uploaded_file",
+            "link symbolic": "symlink",
+            "link": "link",
+            "touch w1": "copy move_uploaded_file",
             "touch d0": "unlink rmdir",
             "touch d0 w1": "rename",
         }

@@ -1,5 +1,7 @@
 """What code of another language would do, and the basket it is gathered in."""
 
+import posixpath
+import re
 from collections.abc import Sequence, Sized
 from typing import NamedTuple
 
@@ -24,6 +26,8 @@ def names(text: str) -> tuple[str, ...]:
 
 
 _RUNNERS = frozenset(names("sh bash dash zsh ksh ash fish busybox env python perl ruby node php lua xargs at parallel"))
+_IDLE = re.compile(r"-[seixul]*")
+_FEEDING = "It feeds a program to a shell or an interpreter that it starts."
 
 
 class Code(NamedTuple):
@@ -77,10 +81,14 @@ class Found:
 
     def fed(self, command: str) -> None:
         """A command is started that reads what the code prints: opaque where it would run that as a program."""
-        words = command.split()
-        if words and words[0].rsplit("/", 1)[-1].rstrip("0123456789.") in _RUNNERS:
-            self.opaque("It feeds a program to a shell or an interpreter that it starts.")
+        if _runner(command.split()):
+            self.opaque(_FEEDING)
         self.script(command)
+
+    def piped(self, words: Sequence[str], *, given: bool) -> None:
+        """A command is started that may read from the code: opaque where it is a shell that has no program yet."""
+        if _runner(words) and (given or (words[0] != "env" and all(_IDLE.fullmatch(word) for word in words[1:]))):
+            self.opaque(_FEEDING)
 
     def recipe(self, text: str) -> None:
         """Shell text is run whose unknown parts are settings, as in a makefile; they are no reason to refuse it."""
@@ -95,6 +103,13 @@ class Found:
     def delete(self, path: str) -> None:
         """A path is removed or moved away; UNKNOWN where it is computed."""
         self._touch(self._deletes, path)
+
+    def link(self, target: str, name: str, *, symbolic: bool) -> None:
+        """A link is made. What it leads to counts as written, for it can be written through the link from now on."""
+        self.write(name)
+        if symbolic and not target.startswith(("/", HOME, UNKNOWN)):
+            target = UNKNOWN if name.startswith(UNKNOWN) else posixpath.join(posixpath.dirname(name), target)
+        self.write(target)
 
     def add(self, other: Code) -> None:
         """What code inside the code would do counts as well."""
@@ -114,6 +129,10 @@ class Found:
             return True
         self.opaque("It starts or writes more than can be read.")
         return False
+
+
+def _runner(words: Sequence[str]) -> bool:
+    return bool(words) and words[0].rsplit("/", 1)[-1].rstrip("0123456789.") in _RUNNERS
 
 
 def _computed(text: str) -> bool:

@@ -1,5 +1,6 @@
 """Ruby code: what it starts and touches."""
 
+from keisei.rules.shell.code.deed import flat
 from keisei.rules.shell.code.dialect import Dialect
 from keisei.rules.shell.code.language import Language, kinds
 from keisei.rules.shell.code.result import Code
@@ -7,8 +8,10 @@ from keisei.rules.shell.code.scan import Scan, scanned
 
 
 def _ruby_extra(scan: Scan, at: int) -> None:
-    """`send(:system, ...)`, `method(:system).call(...)`."""
+    """`send(:system, ...)`, `method(:system).call(...)`; shells that get their program from the code."""
     token = scan.tokens[at]
+    if token.kind == "word" and token.text in _TALKING:
+        _ruby_talks(scan, at)
     if token.kind != "word" or token.text not in {"send", "public_send", "__send__", "method"}:
         return
     arguments = scan.arguments(at) or []
@@ -21,6 +24,17 @@ def _ruby_extra(scan: Scan, at: int) -> None:
         scan.found.opaque("It calls a starter of programs in a way that cannot be read.")
     elif kind:
         scan.act(kind, arguments[1:])
+
+
+_TALKING = frozenset({"capture2", "capture2e", "capture3", "popen2", "popen2e", "popen3"})
+
+
+def _ruby_talks(scan: Scan, at: int) -> None:
+    """`Open3.capture2('sh', stdin_data: 'x')`."""
+    plain = [one for one in scan.arguments(at) or [] if len(one) < len("a:b") or one[1].text != ":"]
+    values = [flat(scan.fold(one)) for one in plain]
+    words = values[0].split() if len(values) == 1 else values
+    scan.found.piped(words, given=len(plain) < len(scan.arguments(at) or []))
 
 
 _RUBY = Language(
@@ -38,7 +52,10 @@ _RUBY = Language(
         {
             "shell": "system exec spawn Kernel.system Kernel.exec Kernel.spawn Process.spawn Process.exec PTY.spawn "
             "Open3.capture2 Open3.capture2e Open3.capture3 Open3.popen2 Open3.popen2e Open3.popen3 Open3.pipeline "
-            "IO.popen Kernel.` popen3 capture3 sh",
+            "Kernel.` popen3 capture3 sh",
+            "popen": "IO.popen",
+            "link symbolic": "FileUtils.ln_s FileUtils.ln_sf FileUtils.symlink File.symlink ln_s",
+            "link": "FileUtils.ln FileUtils.link File.link",
             "eval": "eval instance_eval class_eval module_eval Kernel.eval .instance_eval .class_eval .module_eval "
             "binding.eval Object.eval",
             "opaque": "syscall Fiddle.dlopen",
@@ -46,8 +63,8 @@ _RUBY = Language(
             "open": "open File.open File.new IO.open Kernel.open",
             "touch w0": "File.write IO.write File.binwrite IO.binwrite Dir.mkdir File.truncate FileUtils.mkdir "
             "FileUtils.mkdir_p FileUtils.touch FileUtils.makedirs File.mkfifo mkdir_p",
-            "touch w1": "FileUtils.cp FileUtils.cp_r FileUtils.copy FileUtils.ln FileUtils.ln_s FileUtils.ln_sf "
-            "FileUtils.install FileUtils.copy_file File.symlink File.link IO.copy_stream File.chmod FileUtils.chmod",
+            "touch w1": "FileUtils.cp FileUtils.cp_r FileUtils.copy "
+            "FileUtils.install FileUtils.copy_file IO.copy_stream File.chmod FileUtils.chmod",
             "touch d*": "File.delete File.unlink FileUtils.rm FileUtils.rm_f FileUtils.rm_r FileUtils.rm_rf rm_rf "
             "FileUtils.rmdir FileUtils.rmtree FileUtils.remove FileUtils.remove_dir FileUtils.remove_entry Dir.rmdir "
             "Dir.delete Dir.unlink",

@@ -1,9 +1,11 @@
 """Reading a row of tokens: constants, calls with their arguments, and what known functions do with them."""
 
+import itertools
 import re
+from typing import Any
 
 from keisei.records.effect import UNKNOWN
-from keisei.rules.shell.code.deed import DEEDS, Value, flat
+from keisei.rules.shell.code.deed import DEEDS, Either, Value, flat
 from keisei.rules.shell.code.dialect import Token
 from keisei.rules.shell.code.language import Language
 from keisei.rules.shell.code.lexer import Lexer
@@ -19,6 +21,7 @@ _DEEPEST = 4
 _INSIDES = 512
 _BUDGET = 200_000
 """So many tokens are looked at as arguments; then the rest is opaque."""
+_EACH = 64
 _REACH = 1024
 """Expressions of more tokens are not constants."""
 
@@ -35,6 +38,8 @@ class Scan:
         self.tokens = lexer.read()
         self.constants: dict[str, Value] = {}
         self.aliases: dict[str, str] = {}
+        self.memory: Any = None
+        """What a language keeps about the code while it is read."""
         self._insides([inner for inner in lexer.inner if not _TRIVIAL.fullmatch(inner)])
         if lexer.computed:
             found.opaque("It evaluates text that it computes.")
@@ -47,6 +52,8 @@ class Scan:
 
     def run(self) -> None:
         """Find everything the code starts and touches."""
+        if self.language.prepare:
+            self.language.prepare(self)
         self._learn()
         for at, token in enumerate(self.tokens):
             if token.kind == "cmd":
@@ -114,19 +121,19 @@ class Scan:
     def fold(self, tokens: list[Token]) -> Value:
         """The constant that an expression is: text with UNKNOWN in it, a list of texts, or None."""
         row = [one for one in tokens if one.kind != "nl"]
-        if row and row[0] == Token("op", "(", row[0].spaced) and _closing(row, 0) == len(row) - 1:
+        if row and row[0] == Token("op", "(", row[0].spaced) and closing(row, 0) == len(row) - 1:
             row = row[1:-1]
-        if row and row[0].text in {"[", "("} and row[0].kind == "op" and _closing(row, 0) == len(row) - 1:
-            return [flat(self.fold(part)) for part in _split(row[1:-1])]
-        if len(_split(row)) > 1:
-            return [flat(self.fold(part)) for part in _split(row)]
+        if row and row[0].text in {"[", "("} and row[0].kind == "op" and closing(row, 0) == len(row) - 1:
+            return [flat(self.fold(part)) for part in split(row[1:-1])]
+        if len(split(row)) > 1:
+            return [flat(self.fold(part)) for part in split(row)]
         if len(row) > 1 and row[0].text in {"c", "list", "array"} and row[1].text == "(":
-            return self.fold(row[1:]) if len(_split(row[2:-1])) > 1 else [flat(self.fold(row[2:-1]))]
+            return self.fold(row[1:]) if len(split(row[2:-1])) > 1 else [flat(self.fold(row[2:-1]))]
         return self._sum(row)
 
     def _sum(self, row: list[Token]) -> Value:
         made: list[str] = []
-        for part in _split(row, self.language.glue):
+        for part in split(row, self.language.glue):
             value = self._term(part)
             if isinstance(value, list):
                 return value if part == row else None
@@ -141,11 +148,11 @@ class Scan:
             return part[0].text
         if len(part) == 1 and part[0].kind == "word":
             return self.constants.get(part[0].text)
-        if part and part[0].text == "(" and _closing(part, 0) == len(part) - 1:
+        if part and part[0].text == "(" and closing(part, 0) == len(part) - 1:
             return self.fold(part[1:-1])
         if part and all(one.kind == "str" for one in part):
             return "".join(self.content(one) for one in part)
-        return None
+        return self.language.value(self, part) if part and self.language.value else None
 
     # --- calls
 
@@ -159,7 +166,7 @@ class Scan:
             start += 1
             first = self.tokens[start] if start < len(self.tokens) else first
         if first.kind == "op" and first.text == "(" and not (self.language.bare and first.spaced):
-            return self._paid(self.tokens[start + 1 : _closing(self.tokens, start)])
+            return self._paid(self.tokens[start + 1 : closing(self.tokens, start)])
         if first.kind == "str" and self.language.name in {"lua", "js"}:
             return [[first]]
         if not self.language.bare or first.kind == "nl" or not _begins(first):
@@ -173,7 +180,7 @@ class Scan:
 
     def _paid(self, row: list[Token]) -> list[list[Token]]:
         self._budget -= len(row) * 4 + 1
-        return _split(row, (",",)) if self.language.name == "js" else _split(row)
+        return split(row, (",",)) if self.language.name == "js" else split(row)
 
     def _end(self, at: int) -> int:
         depth, last = 0, min(len(self.tokens), at + _REACH)
@@ -226,8 +233,9 @@ class Scan:
         given = [one for one in arguments if one]
         if name == "open":
             given = [one for one in map(_option, given) if one]
-        read = self._target if name in {"open", "touch"} else self.fold
-        DEEDS[name](self, [read(one) for one in given], rest)
+        read = self._target if name in {"open", "touch", "link"} else self.fold
+        for values in _each([read(one) for one in given]):
+            DEEDS[name](self, values, rest)
 
     def _target(self, row: list[Token]) -> Value:
         """A path; a number and a standard stream are handles of files that are open already."""
@@ -235,6 +243,13 @@ class Scan:
         if handle or any(one.kind == "word" and one.text in _STANDARD for one in row):
             return "/dev/stdout"
         return self.fold(row)
+
+
+def _each(values: list[Value]) -> list[list[Value]]:
+    """The arguments, once for every text that one of them may be; unknown where that is too often."""
+    choices = [value if isinstance(value, Either) else [value] for value in values]
+    made = [list(some) for some in itertools.islice(itertools.product(*choices), _EACH + 1)]
+    return made if len(made) <= _EACH else [[None if isinstance(one, Either) else one for one in values]]
 
 
 def _option(row: list[Token]) -> list[Token]:
@@ -253,10 +268,11 @@ def _begins(token: Token) -> bool:
 
 
 def _unwrapped(row: list[Token]) -> list[Token]:
-    return row[1:-1] if row and row[0].text == "(" and _closing(row, 0) == len(row) - 1 else row
+    return row[1:-1] if row and row[0].text == "(" and closing(row, 0) == len(row) - 1 else row
 
 
-def _closing(row: list[Token], at: int) -> int:
+def closing(row: list[Token], at: int) -> int:
+    """Where the bracket that opens at a token is closed."""
     depth = 0
     last = min(len(row), at + _REACH)
     for place in range(at, last):
@@ -267,7 +283,8 @@ def _closing(row: list[Token], at: int) -> int:
     return last
 
 
-def _split(row: list[Token], signs: tuple[str, ...] = (",", "=>")) -> list[list[Token]]:
+def split(row: list[Token], signs: tuple[str, ...] = (",", "=>")) -> list[list[Token]]:
+    """The parts between some signs, those inside brackets left alone."""
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in row:

@@ -9,6 +9,8 @@ _SQLITE_WRITES = frozenset(names(".output .once .excel .backup .save .clone .log
 _SQL_FILES = re.compile(rf"(?i)\b(?:into\s+(?:out|dump)file|vacuum\s+into)\s+{_QUOTED}")
 _SQL_PROGRAM = re.compile(rf"(?i)\bprogram\s+{_QUOTED}")
 _SQL_COPY = re.compile(rf"(?i)\bcopy\b[^;]{0, 300}?\bto\s+{_QUOTED}")
+_WORD = re.compile(r"'[^']*'|\"[^\"]*\"|\S+")
+_EDIT = re.compile(r"(?i)\bedit\s*\((?:[^(),]|\([^()]*\))*(?:,([^()]*))?\)")
 _SQL_WRITEFILE = re.compile(rf"(?i)\bwritefile\s*\(\s*{_QUOTED}")
 
 
@@ -21,6 +23,7 @@ def sqlite(text: str) -> Code:
         if name.startswith(".") and len(name) > 1:
             _dot(found, name, rest)
     _sql(found, text)
+    _edited(found, text)
     if re.search(r"(?i)\bload_extension\s*\(|^[ \t]*\.load\b", text, re.MULTILINE):
         found.opaque("It loads an extension that cannot be read.")
     return found.code()
@@ -30,11 +33,33 @@ def _dot(found: Found, name: str, rest: str) -> None:
     if any(whole.startswith(name) and len(name) >= least for whole, least in ((".shell", 3), (".system", 3))):
         found.script(rest)
         return
+    if ".import".startswith(name) and len(name) > len(".x"):
+        _imported(found, rest)
+        return
     target = _unquoted(rest.rsplit(maxsplit=1)[-1] if rest and not rest.startswith(("|", '"|', "'|")) else rest)
     if target.startswith("|"):
         found.script(target[1:])
     elif any(whole.startswith(name) and len(name) > len(".x") for whole in _SQLITE_WRITES) and rest:
         found.write(target)
+
+
+def _imported(found: Found, rest: str) -> None:
+    """`.import '|command' table`."""
+    for match in _WORD.finditer(rest):
+        word = _unquoted(match[0])
+        if word.startswith("|"):
+            found.script(word[1:])
+
+
+def _edited(found: Found, text: str) -> None:
+    """`edit(value, 'command')` starts the command, without one the user's editor."""
+    bare = re.sub(_QUOTED, lambda match: "'" + "x" * (len(match[0]) - 2) + "'", text)
+    for match in _EDIT.finditer(bare):
+        editor = re.fullmatch(rf"\s*{_QUOTED}\s*", text[match.start(1) : match.end(1)]) if match[1] else None
+        if editor:
+            found.script(editor[1].replace("''", "'"))
+        else:
+            found.opaque("It starts an editor whose name is computed.")
 
 
 def _unquoted(text: str) -> str:

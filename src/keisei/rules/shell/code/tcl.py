@@ -15,7 +15,17 @@ def tcl(text: str, depth: int = 0) -> Code:
         return found.code()
     for words in rows:
         _tcl_command(found, words, depth)
+    if _TCL_COMPUTED.search(re.sub(r"(?m)(^|;)[ \t]*#[^\n]*", r"\1", text)):
+        found.opaque("It calls a command whose name is computed.")
     return found.code()
+
+
+_TCL_COMPUTED = re.compile(
+    r"(?:^|[\n;\[])[ \t]*(?:\$|\{\*\}|\[)|\{\s*\{\*\}|(?:\bthen|\{)\s*(?:\$\{?[\w:]+\}?|\[[^\]\n]*\])[ \t]+"
+    r"(?!(?:eq|ne|in|ni|lt|gt|le|ge)\b)[A-Za-z/.$-][^=<>]"
+    r"|\bexec\s+(?:-\w+\s+)*(?:\[|\{\*\})"
+)
+"""A variable, a command or a list where the name of a command or of a program stands."""
 
 
 _TCL_MANY = 200
@@ -99,7 +109,9 @@ def _tcl_file(found: Found, rest: list[str]) -> None:
     if rest[0] == "delete":
         for path in paths:
             found.delete(path)
-    elif rest[0] in {"mkdir", "copy", "link"} and paths:
+    elif rest[0] == "link" and len(paths) > 1:
+        found.link(paths[-1], paths[0], symbolic="-hard" not in rest)
+    elif rest[0] in {"mkdir", "copy"} and paths:
         found.write(paths[-1])
     elif rest[0] == "rename" and len(paths) > 1:
         found.delete(paths[0])

@@ -11,7 +11,8 @@ _PREFIX = re.compile(
 )
 _RANGE = re.compile(r"(?:[%.$]|\d+|'[a-z<>]|/[^/]*/|,|\+|-)*\s*")
 _CALL = re.compile(
-    r"\b(?:system|systemlist|job_start|jobstart|term_start|termopen)\s*\(\s*(\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|[^)]*)"
+    r"\b(?:system|systemlist|job_start|jobstart|term_start|termopen)\s*\("
+    r"((?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|\[[^\]]*\]|[^)\"'\[,])*)"
 )
 _SHELL = r"!|r(?:ead?|e)?\s*!|w(?:rite|rit|ri|r)?\s+(?:\+\+\S+\s+)*!"
 """What hands the rest of the line to a shell. `w!` without a blank before the mark writes a file by force."""
@@ -72,10 +73,21 @@ def _bar(body: str) -> tuple[str, str, str]:
     return body.strip(), "", ""
 
 
+_PART = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'"
+_JOINED = re.compile(rf"(?:{_PART})(?:\s*\.{{1,2}}\s*(?:{_PART}))*")
+
+
+def _text(quoted: str) -> str:
+    """What a string stands for; a special key or character in it is computed."""
+    if quoted[0] == "'":
+        return quoted[1:-1].replace("''", "'")
+    return re.sub(r"\\(.)", lambda match: match[1] if match[1] in '"\\' else UNKNOWN, quoted[1:-1])
+
+
 def _called(found: Found, argument: str) -> None:
     plain = argument.strip()
-    if len(plain) > 1 and plain[0] in "\"'" and plain[-1] == plain[0]:
-        found.script(plain[1:-1].replace("''", "'"))
+    if _JOINED.fullmatch(plain):
+        found.script("".join(_text(part) for part in re.findall(_PART, plain)))
     elif plain.startswith("[") and re.fullmatch(r"\[(?:\s*(?:'[^']*'|\"[^\"]*\")\s*,?)*\]", plain):
         found.argv(re.findall(r"['\"]([^'\"]*)['\"]", plain))
     else:

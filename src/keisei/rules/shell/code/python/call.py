@@ -36,10 +36,13 @@ _LOOKING = frozenset(
 _EVALUATORS = frozenset(
     names(
         "builtins.exec builtins.eval timeit.timeit timeit.repeat timeit.Timer profile.run cProfile.run cProfile.runctx "
-        "code.InteractiveInterpreter.runsource pdb.run pdb.runeval trace.Trace.run bdb.Bdb.run "
+        "code.InteractiveInterpreter.runsource code.InteractiveInterpreter.runcode code.InteractiveConsole.runsource "
+        "code.InteractiveConsole.runcode code.InteractiveConsole.push pdb.run pdb.runeval trace.Trace.run bdb.Bdb.run "
         "typing.get_type_hints.eval"
     )
 )
+_CONSOLES = frozenset(names("code.InteractiveInterpreter code.InteractiveConsole"))
+_ASKING = frozenset(names("code.interact code.InteractiveConsole.interact"))
 _HIDERS = frozenset(
     names(
         "types.FunctionType types.CodeType marshal.loads marshal.load importlib.machinery.ExtensionFileLoader "
@@ -125,6 +128,10 @@ class Calls:
         if name.startswith(_NATIVE_CODE):
             self._found.opaque("It calls native code that cannot be read.")
             return Blank.HIDDEN
+        if name in _CONSOLES:
+            return Ref(name)
+        if name in _ASKING:
+            self._found.opaque("It evaluates code that it reads.")
         if name in _PICKLES or name in _HIDERS:
             return self._unpickle(name, arguments)
         made = self._files.function(name, arguments, named)

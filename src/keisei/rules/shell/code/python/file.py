@@ -6,8 +6,18 @@ from collections.abc import Callable
 
 from keisei.records.effect import BELOW, UNKNOWN
 from keisei.rules.shell.code.python.module import Named
-from keisei.rules.shell.code.python.path import made, path_method
-from keisei.rules.shell.code.python.value import Blank, FileText, Many, PathValue, Scratch, Stream, singles, text
+from keisei.rules.shell.code.python.path import made, path_method, within
+from keisei.rules.shell.code.python.value import (
+    Blank,
+    FileText,
+    Many,
+    PathValue,
+    Scratch,
+    Stream,
+    singles,
+    spread,
+    text,
+)
 from keisei.rules.shell.code.result import HOME, Found, names
 
 _TOUCHES = {
@@ -16,7 +26,7 @@ _TOUCHES = {
         "os.lchmod os.removexattr"
     ),
     "w1": (
-        "os.symlink os.link shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.copymode shutil.copystat "
+        "shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.copymode shutil.copystat "
         "shutil.unpack_archive urllib.request.urlretrieve urllib.urlretrieve"
     ),
     "d0": "os.remove os.unlink os.rmdir os.removedirs shutil.rmtree",
@@ -27,9 +37,27 @@ _KEYWORDS = (("path", "src", "source", "name", "filename"), ("dst", "dest", "des
 _OPENERS = frozenset(
     names(
         "builtins.open io.open _io.open codecs.open gzip.open bz2.open lzma.open tarfile.open zipfile.ZipFile "
-        "io.FileIO gzip.GzipFile tarfile.TarFile io.open_code shelve.open dbm.open"
+        "io.FileIO gzip.GzipFile tarfile.TarFile tarfile.TarFile.open io.open_code bz2.BZ2File lzma.LZMAFile"
     )
 )
+_STORES = {
+    "shelve.open": "c",
+    "dbm.open": "r",
+    "dbm.gnu.open": "r",
+    "dbm.ndbm.open": "r",
+    "dbm.dumb.open": "c",
+    "dbm.sqlite3.open": "r",
+    "shelve.DbfilenameShelf": "c",
+}
+"""Files of keys and values, and how each is opened where nothing is said."""
+_LOGS = frozenset(
+    names(
+        "logging.FileHandler logging.handlers.RotatingFileHandler logging.handlers.TimedRotatingFileHandler "
+        "logging.handlers.WatchedFileHandler"
+    )
+)
+_LINKS = {"os.symlink": True, "os.link": False}
+_LINKING = {"symlink_to": True, "hardlink_to": False, "link_to": False}
 _WRITING = frozenset(names("write_text write_bytes touch mkdir symlink_to hardlink_to chmod link_to"))
 _REMOVING = frozenset(names("unlink rmdir"))
 _SAVING = frozenset(names("to_csv to_parquet to_excel to_pickle to_feather savefig"))
@@ -52,14 +80,23 @@ class Files:
             return Blank.ANY
         if name in _OPENERS:
             return self._open(arguments, named)
+        if name in _LINKS:
+            target, place = _given(arguments, named, 0, "src"), _given(arguments, named, 1, "dst")
+            spread(lambda one, other: self._link(text(one), text(other), symbolic=_LINKS[name]), target, place)
+            return Blank.ANY
         if name in _HANDLES:
             return 1
         given = made(name, arguments, named)
+        for path in within(name, arguments, named):
+            self._write(path)
         return self._special(name, arguments, named) if given is None else given
 
     def method(self, path: str, name: str, arguments: list[object], named: Named) -> object:
         """What a method of a pathlib path gives, its writing noted."""
-        if name in _WRITING:
+        if name in _LINKING:
+            target = text(_given(arguments, named, 0, "target"))
+            self._link(target, path, symbolic=_LINKING[name])
+        elif name in _WRITING:
             self._write(path)
         elif name in _REMOVING:
             self._delete(path)
@@ -102,7 +139,8 @@ class Files:
             self._each(self._write if kind[0] == "w" else self._delete, value)
 
     def _open(self, arguments: list[object], named: Named) -> object:
-        path = arguments[0] if arguments else named.get("file", named.get("name", Blank.ANY))
+        handle = named.get("fileobj")
+        path = _given(arguments, named, 0, "file", "name", "filename", otherwise=handle or Blank.ANY)
         mode = arguments[1] if len(arguments) > 1 else named.get("mode", "r")
         if any(not isinstance(one, str) or _writes(one) for one in singles(mode)):
             self._each(self._write, path)
@@ -122,7 +160,30 @@ class Files:
         if name == "shutil.make_archive" and arguments:
             self._each(self._write, arguments[0])
             return Blank.ANY
-        return None
+        return self._kept(name, arguments, named)
+
+    def _kept(self, name: str, arguments: list[object], named: Named) -> object | None:
+        """Databases and logs."""
+        if name in _STORES:
+            flag = _given(arguments, named, 1, "flag", otherwise=_STORES[name])
+            if any(not isinstance(one, str) or not one.startswith("r") for one in singles(flag)):
+                self._each(self._write, _given(arguments, named, 0, "filename", "file"))
+        elif name == "sqlite3.connect":
+            self._each(self._database, _given(arguments, named, 0, "database"))
+        elif name in _LOGS or (name == "logging.basicConfig" and named.get("filename") is not None):
+            self._each(self._write, named.get("filename", arguments[0] if arguments else Blank.ANY))
+        else:
+            return None
+        return Blank.ANY
+
+    def _database(self, path: str) -> None:
+        """A database of SQLite, by its path or its address."""
+        plain, _, options = path.partition("?")
+        if path.startswith("file:") and {"mode=ro", "mode=memory", "immutable=1"} & set(options.split("&")):
+            return
+        path = plain.removeprefix("file:").removeprefix("//") if path.startswith("file:") else path
+        if path != ":memory:":
+            self._write(path)
 
     def _each(self, note: Callable[[str], None], value: object) -> None:
         """Every path a value may be; UNKNOWN where it is computed. Numbers and streams are handles, None is nothing."""
@@ -134,6 +195,10 @@ class Files:
             elif not isinstance(single, int | Stream | None):
                 note(UNKNOWN)
 
+    def _link(self, target: str, name: str, *, symbolic: bool) -> None:
+        """A relative target of a symbolic link starts where the link is, that of another link where the code is."""
+        self._found.link(target if symbolic else self._placed(target), self._placed(name), symbolic=symbolic)
+
     def _write(self, path: str) -> None:
         self._found.write(self._placed(path))
 
@@ -144,6 +209,13 @@ class Files:
         if self.cwd and not path.startswith((HOME, UNKNOWN)):
             return posixpath.join(self.cwd, path)
         return f"./{path}" if path.startswith("~") else path
+
+
+def _given(arguments: list[object], named: Named, place: int, *words: str, otherwise: object = Blank.ANY) -> object:
+    """An argument by its place or one of its names."""
+    if len(arguments) > place:
+        return arguments[place]
+    return next((named[word] for word in words if word in named), otherwise)
 
 
 def _writes(mode: str) -> bool:

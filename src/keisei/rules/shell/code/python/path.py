@@ -99,8 +99,18 @@ def _temporary(name: str, arguments: list[object], named: Named) -> object | Non
     return [0, path] if kind == "mkstemp" else None
 
 
+_MADE = frozenset(names("mkstemp mkdtemp NamedTemporaryFile TemporaryFile SpooledTemporaryFile TemporaryDirectory"))
+
+
+def within(name: str, arguments: list[object], named: Named) -> tuple[str, ...]:
+    """What tempfile writes outside of the folder for such things: something below the folder it is told to use."""
+    kind = name.removeprefix("tempfile.")
+    path = _scratch(kind, arguments, named) if name.startswith("tempfile.") and kind in _MADE else SCRATCH
+    return () if path.startswith(SCRATCH) else (path,)
+
+
 def _scratch(kind: str, arguments: list[object], named: Named) -> str:
-    place = 6 if kind == "NamedTemporaryFile" else 2
+    place = {"NamedTemporaryFile": 6, "TemporaryFile": 6, "SpooledTemporaryFile": 7}.get(kind, 2)
     folder = arguments[place] if len(arguments) > place else named.get("dir")
     parts = (named.get("prefix"), named.get("suffix"), *arguments[:2])
     if any(isinstance(part, str) and "/" in part for part in parts):
