@@ -29,7 +29,9 @@ class Assigner:
             return
         if walk.integers:
             walk.evaluated(node, trace)
-        grows = walk.looping and (node.get("Append") or name in names_in(node.get("Value")))
+        parts = (node.get("Value") or {}).get("Parts") or ()
+        counts = bool(parts) and all(part.get("Type") == "ArithmExp" for part in parts)
+        grows = walk.looping and not counts and (node.get("Append") or name in names_in(node.get("Value")))
         for value in [UNKNOWN] if grows else walk.expander.text(node.get("Value"), assignment=True):
             if node.get("Index"):
                 walk.state.variables.assign_array(name, (value,), append=True)
