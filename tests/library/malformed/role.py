@@ -270,7 +270,7 @@ CASES = [
         "bash-pattern-is-true",
         "wrong-type",
         ("'^mkdir( |$)'", "‸true"),
-        says="tools.bash-patterns-allowed[3] must be a string, not true or false",
+        says="tools.bash-patterns-allowed[4] must be a string, not true or false",
     ),
     case(
         "allows-what-a-capability-denies",

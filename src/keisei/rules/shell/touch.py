@@ -34,6 +34,7 @@ class Toucher:
     def touched(self, base: str, touch: Touch, trace: Trace) -> None:
         """Keep what a program touches by its own grammar."""
         found = self._walk.found
+        touch = self._moved(touch) if base == "mv" else touch
         found.network.update(dict.fromkeys(touch.network))
         if trace.remote:
             return
@@ -46,6 +47,13 @@ class Toucher:
                 self._remember(base, spot, touch, cwd)
         for source in _sources(touch) if base in COPIERS else ():
             self._copied(source, trace)
+
+    def _moved(self, touch: Touch) -> Touch:
+        """A folder that is moved arrives with everything in it."""
+        state = self._walk.state
+        if not any(state.world.is_folder(joined(cwd, spot.path)) for cwd in state.cwds for spot in touch.deletes):
+            return touch
+        return touch._replace(writes=tuple(spot._replace(tree=True) for spot in touch.writes))
 
     def _kept(self, base: str, touch: Touch, trace: Trace) -> None:
         found = self._walk.found

@@ -35,7 +35,16 @@ def node(text: str) -> Code:
     """What JavaScript code starts and touches."""
     found = Found()
     Scan(_JS, text, found).run()
-    return found.code()
+    return _moved(found.code()) if "chdir" in text else found.code()
+
+
+def _moved(code: Code) -> Code:
+    """What code does that goes to another folder on its way: where relative paths are then is not known."""
+    writes, deletes = (
+        tuple(dict.fromkeys(path if path.startswith(("/", "~")) else UNKNOWN for path in paths))
+        for paths in (code.writes, code.deletes)
+    )
+    return code._replace(writes=writes, deletes=deletes)
 
 
 def _extra(scan: Scan, at: int) -> None:
@@ -50,6 +59,8 @@ def _extra(scan: Scan, at: int) -> None:
         _promisified(scan, at)
     elif token.kind == "word" and token.text == "Worker":
         _worker(scan, at)
+    elif token.kind == "word" and token.text in {"values", "entries", "get"}:
+        _taken(scan, at)
     elif token.kind == "word" and token.text in KINDS:
         _file(scan, at)
     if token.kind == "word" and _child(scan):
@@ -65,6 +76,13 @@ def _file(scan: Scan, at: int) -> None:
         scan.act(kind, arguments)
     for doing, given in borrowed(scan, at):
         scan.act(doing, given)
+
+
+def _taken(scan: Scan, at: int) -> None:
+    """`Object.values(fs)[0]('x')`, `Reflect.get(fs, name)('x')`."""
+    arguments = scan.arguments(at) if scan.receiver(at) in {"Object", "Reflect"} else None
+    if arguments and arguments[0] and scan.memory.holds(at + 1 + len(arguments[0])):
+        scan.found.write(UNKNOWN)
 
 
 def _promisified(scan: Scan, at: int) -> None:

@@ -10,8 +10,8 @@ from keisei.rules.shell.code.scan import Scan, closing
 MODULES = frozenset(names("fs node:fs fs/promises node:fs/promises fs-extra graceful-fs"))
 _OWNERS = names("fs fsp fsPromises promises fse")
 _KINDS = {
-    "touch w0": "writeFile appendFile createWriteStream mkdir truncate chmod chown lchown lchmod utimes lutimes mkdtemp "
-    "outputFile ensureDir ensureFile writeJson writeJSON outputJson outputJSON mkdirp emptyDir",
+    "touch w0": "writeFile appendFile createWriteStream mkdir truncate chmod chown lchown lchmod utimes lutimes "
+    "mkdtemp outputFile ensureDir ensureFile writeJson writeJSON outputJson outputJSON mkdirp emptyDir",
     "touch w1": "copyFile cp copy",
     "link symbolic": "symlink",
     "link": "link",
@@ -81,6 +81,7 @@ class FileNames:
     def _loaded(self, at: int) -> None:
         """`import {a as b} from 'fs'`, `const {a: b} = require('fs')`, `import('fs').then(({a}) => ...)`."""
         before = self._row[at - 1].text if at else ""
+        self.owners.add("default")
         if before == "from":
             start = next(
                 (place for place in range(at, max(-1, at - _BACK), -1) if self._row[place].text == "import"), at
@@ -110,20 +111,28 @@ class FileNames:
         if end <= at + 1 or at == 0:
             return
         last, left = end - 1, self._row[at - 1]
-        if self._row[last].text == ")" and any(one.text == "promisify" for one in self._row[at:end]):
+        if self._row[last].text == ")" and self.kind(last - 1):
             last -= 1
         kind = self.kind(last)
         if kind and left.kind == "word":
             self._scan.aliases[left.text] = kind
-        elif self.holds(last) and left.kind == "word":
+        elif left.kind == "word" and any(self._whole(place) for place in range(at + 1, end)):
             self.owners.add(left.text)
         elif self.holds(last) and left.text == "}":
             self._learn(self._row[_opening(self._row, at - 1) : at])
+
+    def _whole(self, at: int) -> bool:
+        """Whether the value that ends at a token is the module, and no part of it is taken at once."""
+        after = self._row[at + 1].text if at + 1 < len(self._row) else ""
+        return after not in {".", "?.", "[", "(", ":"} and self.holds(at)
 
     def _learn(self, row: list[Token]) -> None:
         """The names in braces, each with its other name if it has one."""
         if any(one.text == "[" for one in row):
             self._scan.found.write(UNKNOWN)
+        for place, one in enumerate(row[1:-1], 1):
+            if one.text == "." and row[place - 1].text == ".." and row[place + 1].kind == "word":
+                self.owners.add(row[place + 1].text)
         words = [one for one in row if one.kind == "word" or one.text in {":", ","}]
         for place, one in enumerate(words):
             after = words[place + 1].text if place + 1 < len(words) else ""
@@ -135,9 +144,11 @@ class FileNames:
 
 
 def borrowed(scan: Scan, at: int) -> Iterator[tuple[str, list[list[Token]]]]:
-    """`fs.rmSync.call(fs, 'x')`: what is done, and with which arguments."""
+    """`fs.rmSync.call(fs, 'x')`, `(0, fs.rmSync)('x')`: what is done, and with which arguments."""
     kind = KINDS.get(scan.tokens[at].text)
     after = [one.text for one in scan.tokens[at + 1 : at + 3]]
+    if after == [")", "("] and scan.memory.kind(at):
+        yield scan.memory.kind(at), scan.arguments(at + 1) or []
     if kind and len(after) > 1 and after[0] == "." and after[1] in {"call", "apply", "bind"}:
         arguments = scan.arguments(at + 2) or []
         yield (kind, arguments[1:]) if after[1] == "call" else ("touch w0", [[Token("str", UNKNOWN)]])

@@ -13,8 +13,9 @@ _LISTING = frozenset(names("readdirSync readdir"))
 _KEEPING = frozenset(names("filter sort slice reverse toSorted toReversed"))
 _WALKING = frozenset(names("forEach map filter some every flatMap find"))
 _CHANGING = frozenset(names("push unshift splice fill copyWithin pop shift"))
+_REWRITING = frozenset(names("* / % | & ^ || && ? ?? << >> > **"))
 _BLOCKS = frozenset(names("if while switch for with"))
-_REACH = 128
+_REACH = 64
 _MANY = 32
 _LONG = 4096
 """In code of more tokens lists are not looked up by their names."""
@@ -97,9 +98,23 @@ def _bindings(scan: Scan) -> list[tuple[str, Value]]:
             start = _back(row, at)
             if start and row[start - 1].text not in _BLOCKS:
                 found.extend((one.text, None) for one in row[start:at] if one.kind == "word")
-        elif token.kind == "word" and after == "." and at + 2 < len(row) and row[at + 2].text in _CHANGING:
+        elif token.kind == "word" and (_counted(row, at) or _refilled(row, at)):
             found.append((token.text, None))
     return found
+
+
+def _refilled(row: list[Token], at: int) -> bool:
+    """`list.push(x)`."""
+    return at + 2 < len(row) and row[at + 1].text == "." and row[at + 2].text in _CHANGING
+
+
+def _counted(row: list[Token], at: int) -> bool:
+    """`i++`, `--i`, `i *= 2`: a name that is given something new out of itself."""
+    before = [one.text for one in row[max(0, at - 2) : at]]
+    after = [one.text for one in row[at + 1 : at + 4] if one.kind == "op"]
+    if before in (["+", "+"], ["-", "-"]) or after[:2] in (["+", "+"], ["-", "-"]) or after[:1] in (["-="], ["|="]):
+        return True
+    return any(sign in _REWRITING and after[place + 1 : place + 2] == ["="] for place, sign in enumerate(after[:2]))
 
 
 def _looped(scan: Scan, at: int) -> list[tuple[str, Value]]:

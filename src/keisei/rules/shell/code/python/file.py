@@ -168,7 +168,7 @@ class Files:
             flag = _given(arguments, named, 1, "flag", otherwise=_STORES[name])
             if any(not isinstance(one, str) or not one.startswith("r") for one in singles(flag)):
                 self._each(self._write, _given(arguments, named, 0, "filename", "file"))
-        elif name == "sqlite3.connect":
+        elif name in {"sqlite3.connect", "sqlite3.dbapi2.connect", "sqlite3.Connection"}:
             self._each(self._database, _given(arguments, named, 0, "database"))
         elif name in _LOGS or (name == "logging.basicConfig" and named.get("filename") is not None):
             self._each(self._write, named.get("filename", arguments[0] if arguments else Blank.ANY))
