@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from keisei.records.effect import UNKNOWN
 from keisei.rules.shell.atom import MOST, Fields
 from keisei.rules.shell.ground import Trace, joined, shown
-from keisei.rules.shell.imports import imports
+from keisei.rules.shell.imports import imports, module_writes
 from keisei.rules.shell.launcher import Launch
 from keisei.rules.shell.state import Input
 from keisei.rules.shell.target import Spot, Touch
@@ -164,7 +164,10 @@ class Coder:
     def module(self, base: str, argv: Fields, trace: Trace) -> None:
         """`python -m NAME`, where the module lies in the tree."""
         if re.fullmatch(r"(python|pypy)[0-9.]*", base) and "-m" in argv[:-1]:
-            name = argv[argv.index("-m") + 1].replace(".", "/")
+            at = argv.index("-m") + 2
+            written = tuple(Spot(path, tree=True) for path in module_writes(argv[at - 1], argv[at:]))
+            self._runner.touch.touched("python", Touch(writes=written), trace)
+            name = argv[at - 1].replace(".", "/")
             ways = [f"{folder}/{name}" for folder in self._import_folders()]
             for path in [f"{way}{end}" for way in ways for end in (".py", "/__main__.py")]:
                 text, fresh = self._walk.state.text_of(path)

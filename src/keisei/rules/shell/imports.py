@@ -31,3 +31,18 @@ def _node(text: str) -> Iterator[str]:
     for match in NODE.finditer(text):
         path = match[1] or match[2]
         yield from (path, f"{path}.js", f"{path}.mjs", f"{path}.cjs", f"{path}/index.js")
+
+
+def module_writes(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Paths that a module of Python's own library writes where it is run with `-m`."""
+    operands = tuple(word for word in words if not word.startswith("-"))
+    if name == "venv":
+        return operands
+    if name == "json.tool":
+        return operands[1:2]
+    if name in ("zipfile", "tarfile"):
+        makes = any(word in ("-c", "--create") for word in words)
+        return operands[:1] if makes else operands[1:2] if any(word in ("-e", "--extract") for word in words) else ()
+    if name in ("cProfile", "profile", "trace") and "-o" in words[:-1]:
+        return (words[words.index("-o") + 1],)
+    return ()
