@@ -165,8 +165,9 @@ class _Subject:
         """
         if place.names > 1 and not target.entry:
             return False  # the same file may have its other name anywhere
+        places = (place.lexical, place.real)
         for folder in (each.rstrip("/") for each in self.policy.scratch):
-            if all(path.startswith(f"{folder}/") for path in (place.lexical, place.real)):
+            if all(path.startswith(f"{folder}/") or (path == folder and not target.entry) for path in places):
                 roots = [root for root in (self.policy.worktree, self.policy.main) if _is_inside(root, folder)]
                 first = {root[len(folder) :].strip("/").split("/")[0] for root in roots}
                 plain = target.path.startswith("/") and "/.." not in target.path

@@ -142,8 +142,9 @@ def joined(cwd: str, path: str) -> str:
 
 def settled(path: str) -> tuple[str, bool]:
     """A path, and whether everything below it is meant."""
-    folder, below, rest = path.partition(f"/{BELOW}")
-    if below and ".." not in rest.split("/") and BELOW not in rest:
+    head, below, rest = path.partition(BELOW)
+    folder, slash, _ = head.rpartition("/")
+    if below and slash and ".." not in rest.split("/") and BELOW not in rest:
         return folder or "/", True
     return path.replace(BELOW, UNKNOWN), False
 

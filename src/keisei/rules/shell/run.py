@@ -182,8 +182,8 @@ class Runner:
                 walk.state.strays = ()
             for words in launch.argvs:
                 found = _below(words) if base == "find" else words
-                if found:
-                    self.run((*found, *self._appended(launch)), inward, program=True)
+                for each in self._filled(base, found) if found else ():
+                    self.run((*each, *self._appended(launch)), inward, program=True)
             for text in (*launch.scripts, *_late(base, argv)):
                 walk.payload(text, inward, _given(base, argv, text), here=here)
             for path in (*launch.files, *self._startup(base, argv)):
@@ -191,6 +191,12 @@ class Runner:
             if launch.reads_script:
                 self._from_input(base, inward, here=here)
             self.coder.languages(base, launch, inward)
+
+    def _filled(self, base: str, words: Fields) -> list[Fields]:
+        """The command lines of `xargs -I{}`: one for each line of an input that is known."""
+        text = self.walk.input_text() if base == "xargs" and any(UNKNOWN in word for word in words) else None
+        lines = text.splitlines()[:MOST] if text else []
+        return [tuple(word.replace(UNKNOWN, line) for word in words) for line in lines] or [words]
 
     def _appended(self, launch: Launch) -> Fields:
         if not launch.appends_stdin:

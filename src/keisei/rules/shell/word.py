@@ -169,10 +169,7 @@ class Expander:
         op = expansion.get("Op", "")
         words = self.text(expansion.get("Word"))
         if op in ("-", ":-", "=", ":="):
-            name = (node.get("Param") or {}).get("Value", "")
-            if values == (UNKNOWN,) and name not in self.variables.values and not name.isdigit():
-                return words  # nobody in sight sets it; what the surroundings hold is not the call's doing
-            return list(dict.fromkeys((*values, *words)))
+            return self._default(node, op, values, words)
         if op in ("+", ":+"):
             return list(dict.fromkeys(("", *words)))
         if op in ("?", ":?"):
@@ -182,6 +179,15 @@ class Expander:
         if op in ("^^", ",,", "^", ","):
             return [recased(op, value) for value in values]
         return [UNKNOWN]
+
+    def _default(self, node: Node, op: str, values: tuple[str, ...], words: list[str]) -> list[str]:
+        """`${x:-word}` and `${x:=word}`; the second also sets the variable."""
+        name = (node.get("Param") or {}).get("Value", "")
+        foreign = values == (UNKNOWN,) and name not in self.variables.values and not name.isdigit()
+        for word in words if "=" in op else ():
+            self.variables.assign(name, word)
+        # nobody in sight sets it: what the surroundings hold is not the call's doing
+        return words if foreign else list(dict.fromkeys((*values, *words)))
 
     def _replaced(self, node: Node, values: tuple[str, ...]) -> list[str]:
         found = [
