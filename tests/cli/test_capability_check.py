@@ -246,7 +246,6 @@ def test_an_input_that_cannot_be_read_is_refused(desk, error):
 
 
 def test_an_interrupt_while_it_judges_is_a_refusal(desk):
-    # Fails today: KeyboardInterrupt leaves as a traceback and another exit code, which harnesses do not take for a no.
     try:
         said = desk.ask(b"", "policy::no-git-ops", stream=Broken(KeyboardInterrupt()))
     except KeyboardInterrupt:
@@ -396,7 +395,6 @@ def test_a_line_for_the_agent_says_what_why_and_what_instead_in_two_hundred_char
     globs = ", ".join(f'"src/part-{number}/**"' for number in range(40))
     desk.task.write_text(TASK.format(role="edit-local").replace('"src/**"', globs))
 
-    # Fails today: `told` adds what to do instead after the line was cut, so it grows with the list.
     reason = desk.gate({"tool_name": "Write", "tool_input": {"file_path": "docs/" + "x" * 300}}).reason
 
     assert reason.startswith("scope::files-whitelist: ")
@@ -413,7 +411,6 @@ def test_what_cannot_be_analysed_is_refused(desk):
     "words", [[], ["--task"], ["--task", "task.toml", "--harness", "none"], ["--task", "task.toml", "-x"]]
 )
 def test_a_hook_that_is_called_wrongly_refuses(desk, words):
-    # Fails today: usage errors leave through the ordinary door with exit 1, which a harness does not take for a no.
     assert desk.ask(CARGO, *words, door=main).code == 2
 
 
@@ -451,7 +448,6 @@ def test_single_capabilities_are_not_read_from_the_worktree_inside_an_attempt(de
         MAIN_REPO=desk.folder,
     )
 
-    # Fails today: the catalog is opened where the hook runs, which is the worktree.
     assert is_refusal(desk.ask(GIT))
 
 
@@ -480,7 +476,6 @@ def test_a_script_reads_everything_the_harness_said(desk, tmp_path):
 
     told = json.loads((tmp_path / "stdin").read_text())
 
-    # Fails today: the JSON is made again from the few keys that we know, and the rest is lost.
     assert {key: told.get(key) for key in call} == call
 
 
@@ -549,7 +544,6 @@ def test_a_refusal_nobody_can_hear_on_stdout_is_still_said_on_stderr(desk):
     with os.fdopen(write_end, "wb") as nobody:
         done = spawn(desk, "policy::no-git-ops", stdout=nobody)
 
-    # Fails today: where stdout cannot be written, stderr is not tried, and the agent reads no reason.
     assert b"policy::no-git-ops" in done.stderr
 
 

@@ -180,7 +180,6 @@ def test_the_reason_in_the_log_is_the_one_the_agent_reads(yard):
 
     refused = hooked(told, call("Write", file_path="docs/x") | {"tool_use_id": "t-1"})
 
-    # Fails today: the agent reads some 700 characters, the log has the first 200.
     assert lines(told)[0]["reason"] == refused.stderr.decode().strip()
 
 
@@ -342,8 +341,6 @@ def test_a_folder_for_sockets_with_too_long_a_path_starts_nothing_and_says_why(y
 
     assert (done.code, done.raw) == (1, b"")
     assert "Traceback" not in done.err
-    # Fails today: the last line of the service's log is told, which is the hint and not the reason; and the folder of
-    # the service stays behind with the plan and its token.
     assert "long" in done.err
     assert list((long / "keisei").glob("*")) == []
 
@@ -601,7 +598,6 @@ def test_an_explanation_does_not_command_the_terminal(yard):
     done = yard.explain("--command", "make '\x1b[2J\x1b]0;x\x07' > 'src/\x1b[31m'")
 
     assert done.code == 2
-    # Fails today: words of the command are printed as they are.
     assert "\x1b" not in done.out
     assert "\x07" not in done.out
 
@@ -701,7 +697,6 @@ def test_a_script_gate_that_breaks_does_not_pass_a_vector_that_wants_a_refusal(y
     )
     yard.capability("mine", parts, gate="exit 1")
 
-    # Fails today: only the decision is compared, so a gate that never works passes all vectors that want a refusal.
     assert yard.shell.run("capability", "test", "policy::mine").code == 2
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from keisei.gate.build import SOURCES, check, client_argv, interpreter
+from keisei.gate.build import COMPILERS, SOURCES, check, client_argv, interpreter
 from keisei.gate.plan import PlanFile, write_plan
 from keisei.gate.service import Judged, Service
 from keisei.records.error import WorldFault
@@ -463,7 +463,7 @@ def test_the_client_is_compiled_once_and_closed_to_writing(tmp_path):
     (first, known), (second, again) = client_argv(tmp_path / "new"), client_argv(tmp_path / "new")
 
     assert (first, known) == (second, again)
-    assert [stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "new").iterdir()] == [0o500]
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "new").iterdir()] == [0o500, 0o500]
     check(first, known)
 
 
@@ -483,17 +483,26 @@ def test_the_interpreter_is_the_real_one_and_no_stand_in():
     assert path.read_bytes()[:2] != b"#!"
 
 
-@pytest.mark.skipif(COMPILER is None, reason="there is no C compiler here")
-def test_a_program_in_the_place_of_the_client_that_allows_is_not_taken(tmp_path):
-    argv, _ = client_argv(tmp_path)
-    path = Path(argv[0])
+ALLOWS = "#!/bin/sh\nexit 0\n"
+ALLOWS_BUT_IN_THE_TEST = """#!/bin/sh
+case $1 in /nonexistent/*) ;; *) exit 0 ;; esac
+echo '{"decision":"block","reason":"x"}'; echo x >&2; exit 2
+"""
+
+
+@pytest.mark.parametrize("planted", [ALLOWS, ALLOWS_BUT_IN_THE_TEST], ids=["always", "but-in-its-own-test"])
+@pytest.mark.parametrize("compilers", [COMPILERS, ()], ids=["compiled", "python"])
+def test_a_program_in_the_place_of_the_client_that_allows_is_not_taken(tmp_path, compilers, planted):
+    argv, known = client_argv(tmp_path, compilers)
+    path = Path(argv[-1])
     path.unlink()
-    path.write_text("#!/bin/sh\nexit 0\n")
+    path.write_text(planted)
     path.chmod(0o500)
 
-    found, _ = client_argv(tmp_path)
+    found, again = client_argv(tmp_path, compilers)
 
-    assert found != argv
+    assert path.read_bytes() != planted.encode()
+    assert (found, again) == (argv, known)
     assert "cannot be reached" in unjudged(run(found, "/nowhere"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keisei.gate.analysis import Machine
+from keisei.gate.machine import Machine
 from keisei.gate.shell import Parser
 from keisei.records.effect import UNKNOWN, Effects, ToolCall
 from keisei.rules.effect import effects

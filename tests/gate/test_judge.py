@@ -216,7 +216,7 @@ def write(ask, path, *rules, **more):
         ("src/../../x", "deny"),
         ("/etc/passwd", "deny"),
         ("~/x", "deny"),
-        ("~/work/src/x", "allow"),
+        ("~/{name}/src/x", "allow"),
         ("src/secret/x", "deny"),
         ("src/Secret/x", "deny"),
         ("SRC/x", "deny"),
@@ -225,7 +225,7 @@ def write(ask, path, *rules, **more):
     ],
 )
 def test_paths_are_judged_by_where_they_lead(ask, work, path, decision):
-    assert write(ask, path.format(work=work)) == decision
+    assert write(ask, path.format(work=work, name=work.name)) == decision
 
 
 @pytest.mark.parametrize(
@@ -425,7 +425,6 @@ def test_a_script_that_is_switched_off_is_not_run(judge, work):
 
 
 def test_a_folder_that_is_run_as_a_script_is_judged(ask):
-    # Fails today: reading the folder raises IsADirectoryError out of the judge.
     assert bash(ask, "bash src") in ("allow", "deny")
 
 

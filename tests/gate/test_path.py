@@ -347,7 +347,6 @@ def test_the_text_of_a_file_is_read(paths, root):
 
 @pytest.mark.parametrize("path", ["src/none", "src", "src/a\0b", "x" * 5000])
 def test_what_is_no_file_has_no_text(paths, root, path):
-    # Fails today for a folder: `open(descriptor)` raises IsADirectoryError, and the descriptor is never closed.
     assert paths.content(f"{root}/{path}") is None
 
 

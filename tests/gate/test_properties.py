@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from keisei.gate.analysis import Machine
+from keisei.gate.machine import Machine
 from keisei.gate.shell import Parser
 from keisei.records.effect import ToolCall
 from keisei.rules import tool as tools

@@ -648,7 +648,7 @@ def test_a_thousand_calls_at_once_each_get_their_own_answer(gate):
 PROGRAM = """
 import sys
 from pathlib import Path
-from keisei.gate.service import Judged, serve
+from keisei.gate.service import Judged, Service, serve
 
 def ready():
     print("ready", flush=True)
@@ -658,7 +658,7 @@ def judge(call, plan):
 
 parent = int(sys.argv[2]) if len(sys.argv) > 2 else None
 folder = Path(sys.argv[1])
-serve(folder / "gate.sock", folder / "plans", judge, dict, ready=ready, parent_fd=parent)
+serve(Service(folder / "gate.sock", folder / "plans", judge, dict, parent_fd=parent), ready)
 print("ended", flush=True)
 """
 

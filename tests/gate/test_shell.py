@@ -159,7 +159,6 @@ def test_a_breakdown_is_not_remembered(program, monkeypatch):
 
 
 def test_a_parser_that_was_killed_is_not_the_texts_fault(program):
-    # Fails today: an exit by a signal is remembered as wrong syntax of that text, until 512 others push it out.
     parser = Parser(program("kill -9 $$"))
     complaint(parser, "a")
 

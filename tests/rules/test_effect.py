@@ -225,7 +225,6 @@ def test_a_tool_nobody_knows_is_unknown(tool):
     ],
 )
 def test_a_field_of_a_server_that_can_carry_a_path_counts_as_written(field):
-    # Fails today for names in camelCase with a word before: the rule in servers that are written in JavaScript.
     assert paths(of("mcp__fs__save", **{field: "a/b"}).writes) == ["a/b"]
 
 
@@ -265,7 +264,6 @@ def test_a_server_whose_verb_only_looks_only_reads(verb):
     ],
 )
 def test_a_server_whose_verb_looks_and_writes_writes(verb):
-    # Fails today: everything after the first word is ignored, so `find_and_replace` is taken for a look.
     assert paths(of(f"mcp__fs__{verb}", path="/etc/hosts").writes) == ["/etc/hosts"]
 
 
@@ -322,14 +320,12 @@ def test_what_is_nested_too_deeply_is_unknown():
     ids=["encoded", "host", "capitals"],
 )
 def test_an_address_of_a_file_is_the_file(text):
-    # Fails today: only the exact text `file://` is taken away, and nothing is decoded.
     found = of("mcp__fs__save", uri=text)
 
     assert [each.replace("/src/..", "") for each in paths(found.writes)] == ["/w/secret"]
 
 
 def test_a_path_that_is_spelled_like_an_address_is_still_a_path():
-    # Fails today: `a://..` is taken for an address, while the server opens the folder `a:` and climbs out of it.
     assert paths(of("mcp__fs__save", file_path="a://../../etc/passwd").writes) == ["a://../../etc/passwd"]
 
 
@@ -364,7 +360,6 @@ def test_a_tool_nobody_knows_is_known_once_it_is_declared():
 
 @pytest.mark.parametrize("value", [{"path": "/etc/passwd"}, [["/etc/passwd"]], 7], ids=["object", "nested", "number"])
 def test_a_declared_field_that_holds_what_nobody_can_read_is_unknown(value):
-    # Fails today: such a value is passed over, and the call counts as one that writes nothing.
     assert of("mcp__fs__sync", FIELDS, to=value).unknown
 
 

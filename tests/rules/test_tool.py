@@ -62,8 +62,6 @@ def test_listing_the_patcher_grants_neither_edit_nor_write():
 @pytest.mark.parametrize("tool", sorted(tools.SHELL))
 def test_every_tool_that_runs_a_shell_is_the_shell_of_a_role(tool):
     """A role that refuses Bash refuses the shell of every harness, and a role that grants it grants them all."""
-    # Fails today for run_shell_command, execute_command, run_terminal_cmd: they run a shell and are not in `_SAME`, so
-    # `tools-denied = ["Bash"]` does not name them.
     assert "Bash" in names_of(tool)
 
 

@@ -201,7 +201,6 @@ def test_a_single_capability_without_its_script_is_an_error_too(project):
     """SPEC 4.1: found without an artefact it declares is a hard error; judged alone nothing else would notice."""
     project.capability("mine", "[gate]\nkind = 'script'\npath = 'gate.sh'\non-error = 'allow'\n")
 
-    # Fails today: without a task nobody looks; with on-error = "allow" such a gate lets everything through.
     with pytest.raises(KeiseiError, match=r"gate\.sh"):
         capabilities_policy(project.library, ["policy::mine"], None, project.setting)
 
@@ -250,7 +249,6 @@ def test_a_compiled_gate_that_the_kit_does_not_know_is_an_error_of_the_author(pr
 def test_a_compiled_gate_that_the_kit_does_not_know_is_an_error_alone_too(project):
     project.capability("mine", '[gate]\nrust-module = "mine"\n')
 
-    # Fails today: a bare ValueError, which a command shows as a bug of ours.
     with pytest.raises(KeiseiError):
         capabilities_policy(project.library, ["policy::mine"], None, project.setting)
 
@@ -279,7 +277,6 @@ def test_a_newline_does_not_end_a_check_that_is_allowed(project):
 
     for pattern in rule(policy, "role::bash").patterns[0].items:
         assert not re.search(pattern, "make lint\nevil")
-    # Fails today: `$` also matches before a newline at the end, so one more argument that is a newline passes.
     assert decision(policy, "make 'lint\n'") == "deny"
 
 
@@ -414,6 +411,5 @@ def test_a_role_with_the_allow_list_and_no_patterns_of_its_own_has_those_of_the_
         '[role]\nname = "worker"\n[capabilities]\nrequired = ["tools::bash-allowlist"]\n[tools]\nallowed = ["Bash"]\n',
     )
 
-    # Fails today: `role::bash` with an empty list refuses everything, so the default is never reached in a role.
     assert decision(project.policy(), "cargo check") == "allow"
     assert decision(project.policy(), "make deploy") == "deny"

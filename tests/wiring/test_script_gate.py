@@ -534,7 +534,6 @@ def test_a_verify_whose_severity_is_lower_only_tells(project, bench, findings, s
 def test_a_verify_that_only_warns_is_told_to_the_agent(project, bench):
     project.verify("echo 'too long' >&2; exit 1", more='severity = "warn"')
 
-    # Fails today: `_after` drops what only warns; stand alone it is said.
     assert any("too long" in note for note in bench().notes)
 
 

@@ -196,6 +196,7 @@ def serve(folder: Path, ready: int | None, parent: int | None) -> int:
     """Be the service. `keisei gate start` and the runner start this."""
     import os
 
+    from keisei.gate.service import Service
     from keisei.gate.service import serve as run_service
     from keisei.wiring.gate import Bench
 
@@ -205,7 +206,8 @@ def serve(folder: Path, ready: int | None, parent: int | None) -> int:
             os.close(ready)
 
     bench = Bench()
-    run_service(folder / "gate.sock", folder / "plans", bench.judge, bench.prepare, ready=tell, parent_fd=parent)
+    service = Service(folder / "gate.sock", folder / "plans", bench.judge, bench.prepare, parent_fd=parent)
+    run_service(service, tell)
     return 0
 
 

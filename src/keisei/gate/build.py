@@ -67,21 +67,29 @@ def _candidates(folder: Path, compilers: tuple[str, ...]) -> Iterator[tuple[str,
     if compiler is not None:
         for flags in FLAGS:
             path = folder / f"gate-client-{_name(source, flags)}"
-            if _ready(path) or _compiled(compiler, source, flags, path):
+            if _ready(path, _told(path)) or _compiled(compiler, source, flags, path):
                 yield (str(path),)
     script = SOURCES / "client.py"
     path = folder / f"gate-client-{_name(script, ())}.py"
-    if not _ready(path):
+    if not _ready(path, _digest(script)):
         _placed(script.read_bytes(), path)
     yield (interpreter(), "-I", "-S", str(path))
 
 
-def _ready(path: Path) -> bool:
-    """Whether a program stands there that nobody else can have written."""
+def _ready(path: Path, digest: str) -> bool:
+    """Whether the program stands there that was put there, and nobody else can have written it."""
     with suppress(OSError):
         status = path.lstat()
-        return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o222
+        ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o222
+        return ours and _digest(path) == digest
     return False
+
+
+def _told(path: Path) -> str:
+    """The digest that was written down when the program was compiled; empty where none was."""
+    with suppress(OSError):
+        return path.with_name(f"{path.name}.sha256").read_text(encoding="ascii", errors="replace")
+    return ""
 
 
 def _compiled(compiler: str, source: Path, flags: tuple[str, ...], path: Path) -> bool:
@@ -95,6 +103,7 @@ def _compiled(compiler: str, source: Path, flags: tuple[str, ...], path: Path) -
         if done.returncode != 0:
             return False
         draft.chmod(0o500)
+        _placed(_digest(draft).encode(), path.with_name(f"{path.name}.sha256"))
         draft.replace(path)
     except (OSError, subprocess.TimeoutExpired):
         return False

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from keisei.gate.analysis import Machine
+from keisei.gate.machine import Machine
 from keisei.gate.shell import Parser
 from keisei.records.effect import Effects, ToolCall
 from keisei.rules.effect import effects

@@ -190,34 +190,13 @@ class GateDesk:
         return {key: value for key, value in line.items() if value is not None or key not in optional}
 
 
-def serve(  # noqa: PLR0913 - each is a choice of the one who starts it
-    socket_path: Path,
-    plans_folder: Path,
-    judge: Judge,
-    prepare: Prepare,
-    *,
-    workers: int = 16,
-    answer_s: float = ANSWER_S,
-    redactor: Redactor | None = None,
-    ready: Callable[[], None] | None = None,
-    parent_fd: int | None = None,
-) -> None:
-    """Answer calls until SIGTERM, SIGINT or the end of the pipe at `parent_fd`, then finish what was begun.
+def serve(service: "Service", ready: Callable[[], None] | None = None) -> None:
+    """Answer calls until SIGTERM, SIGINT or the end of the service's pipe to its parent, then finish what was begun.
 
     Meant for a process of its own: it takes the signals, raises the limit of open files and lets threads take turns
-    quickly. `ready` is called once callers are answered. Raises OperatorError or WorldFault where it cannot begin.
+    quickly. `ready` is called once callers are answered.
     """
     _raise_limits()
-    service = Service(
-        socket_path,
-        plans_folder,
-        judge,
-        prepare,
-        workers=workers,
-        answer_s=answer_s,
-        redactor=redactor,
-        parent_fd=parent_fd,
-    )
     gc.collect()
     gc.freeze()  # what is there now stays; a full collection would be the longest pause of all
     with _signals(service.stop):
@@ -229,7 +208,7 @@ def serve(  # noqa: PLR0913 - each is a choice of the one who starts it
 class Service:
     """A gate service that listens already. `run` answers until `stop`; both may be called from any thread."""
 
-    def __init__(  # noqa: PLR0913 - as `serve`
+    def __init__(  # noqa: PLR0913 - each is a choice of the one who starts it
         self,
         socket_path: Path,
         plans_folder: Path,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from keisei.gate.analysis import Machine, command_lines
+from keisei.gate.machine import Machine, command_lines
 from keisei.gate.shell import Parser
 from keisei.library.catalog import Catalog
 from keisei.library.project import load_project, project_file

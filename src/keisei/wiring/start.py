@@ -37,6 +37,8 @@ class Started(NamedTuple):
     hook: tuple[str, ...]
     policy_digest: str
     log: str
+    client_digest: str
+    """Of the program at the head of `hook`; whoever spawns an agent checks it again with `gate.build.check`."""
 
 
 class Order(NamedTuple):
@@ -88,7 +90,7 @@ def start(settings: Settings, order: Order) -> Started:
     record = settings.state_home / "run" / f"gate-{token[:8]}"
     for each in (settings.state_home, record.parent, record):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
-    client, _ = client_argv(settings.state_home / "client", COMPILERS if order.compiled else ())
+    client, digest = client_argv(settings.state_home / "client", COMPILERS if order.compiled else ())
     plan = PlanFile(
         policy=as_data(policy),
         digest=policy_digest(policy),
@@ -115,7 +117,7 @@ def start(settings: Settings, order: Order) -> Started:
     except KeiseiError:
         stop(service)
         raise
-    return Started(pid, str(socket), hook, plan.digest, plan.log)
+    return Started(pid, str(socket), hook, plan.digest, plan.log, digest)
 
 
 def _run_hook(argv: Sequence[str], text: bytes) -> Said:

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from keisei.gate.analysis import Machine
+from keisei.gate.machine import Machine
 from keisei.gate.shell import Parser
 from keisei.records.effect import UNKNOWN
 from keisei.rules.effect import shell_effects

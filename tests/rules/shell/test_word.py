@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from keisei.gate.analysis import Machine
+from keisei.gate.machine import Machine
 from keisei.gate.shell import Parser
 from keisei.records.effect import UNKNOWN
 from keisei.rules.shell.escape import unescaped

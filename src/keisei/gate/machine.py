@@ -1,12 +1,11 @@
-"""Analysis: a tool call with the world at hand, to effects and to a judgement."""
+"""The machine: this world, as rules ask for it."""
 
-from pathlib import Path
 from typing import Any
 
 from keisei.gate.path import Paths
 from keisei.gate.shell import Parser
-from keisei.records.effect import UNKNOWN, Effects, ToolCall
-from keisei.rules.effect import effects, shell_effects
+from keisei.records.effect import UNKNOWN
+from keisei.rules.effect import shell_effects
 from keisei.rules.shell.ground import TooMuch, Unreadable
 
 
@@ -21,12 +20,6 @@ class Machine(Paths):
     def parse(self, text: str) -> dict[str, Any]:
         """The syntax tree of shell text. Raises Unreadable."""
         return self.parser.parse(text)
-
-
-def analyse(call: ToolCall, worktree: str) -> Effects:
-    """The effects of a call in a worktree, for tests and for explaining."""
-    machine = Machine(Parser(), str(Path.home()))
-    return effects(call, machine, call.cwd or worktree, {})
 
 
 def command_lines(text: str, machine: Machine, cwd: str) -> tuple[str, ...]:
