@@ -6,9 +6,6 @@ from typing import NamedTuple
 
 from keisei.records.error import OperatorError
 
-HARNESSES = ("claude", "codex")
-SCOPES = ("project", "user")
-
 
 class Around(NamedTuple):
     """Where somebody stands who asks for hooks."""

@@ -61,7 +61,6 @@ class Judgement(NamedTuple):
 
 
 Resolve = Callable[[Target], Iterable[Place]]
-RunScript = Callable[[Rule], Verdict]
 
 
 def judge(
