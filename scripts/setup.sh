@@ -1,9 +1,10 @@
 #!/bin/sh
-# Makes what keisei runs in. Usage: scripts/setup.sh user|test
+# Makes what keisei runs in. Usage: scripts/setup.sh user|test|bench
 #
 #   user  .venv with the pinned packages of requirements/user.txt and keisei itself, editable
 #   test  the same, plus requirements/test.txt in .venv; Node, TypeScript and the harnesses that tests run in .tools; and,
-#         from the system's packages, bubblewrap and a C compiler
+#         from the system's packages, bubblewrap, a C compiler and a PostgreSQL server
+#   bench the level user, plus the queue's peers in .tools/bench, and a PostgreSQL server
 #
 # A step leaves a stamp when it is done: a copy of everything it was made from. A run that finds its stamps equal to
 # today's inputs ends at once. A stamp is taken away before what it speaks for is touched, so whatever a killed run leaves
@@ -12,8 +13,9 @@ set -eu
 
 level=${1:-}
 case $level in
-user | test) ;;
-*) echo "usage: scripts/setup.sh user|test" >&2; exit 1 ;;
+user | test) pins=$level ;;
+bench) pins=user ;;
+*) echo "usage: scripts/setup.sh user|test|bench" >&2; exit 1 ;;
 esac
 cd "$(dirname "$0")/.."
 
@@ -44,6 +46,9 @@ node_inputs() { cat requirements/node.txt; }
 # The pins of a folder of npm packages: typescript or harness.
 npm_inputs() { cat "requirements/$1/package.json" "requirements/$1/package-lock.json"; }
 
+# The peers run in the same interpreter as keisei, or the comparison would be one of interpreters.
+bench_inputs() { printf '%s\n' "$venv_identity"; cat requirements/bench.txt; }
+
 equals() { [ "$(cat)" = "$(cat "$1" 2>/dev/null)" ]; }
 
 has_interpreter() {
@@ -68,16 +73,30 @@ has_harness() {
         npm_inputs harness | equals .tools/.stamp-harness
 }
 
+has_bench() { [ -x .tools/bench/bin/python ] && bench_inputs | equals .tools/.stamp-bench; }
+
+# Debian keeps the server's programs off the PATH.
+has_postgres() {
+    command -v pg_ctl >/dev/null && return
+    for programs in /usr/lib/postgresql/*/bin; do [ -x "$programs/pg_ctl" ] && return; done
+    return 1
+}
+
 # Prints the system's packages that are missing. A compiler without the C library's headers compiles nothing.
 missing_packages() {
+    if [ "$level" = bench ]; then has_postgres || echo postgresql; return; fi
     command -v bwrap >/dev/null || echo bubblewrap
     command -v cc >/dev/null || echo gcc
     [ -f /usr/include/stdio.h ] || echo '#include <stdio.h>' | cc -E - >/dev/null 2>&1 || echo libc6-dev
+    has_postgres || echo postgresql
 }
 
 has_everything() {
     has_interpreter && has_pins user && has_project || return 1
-    [ "$level" = user ] || { has_pins test && has_node && has_typescript && has_harness && [ -z "$(missing_packages)" ]; }
+    case $level in
+    test) has_pins test && has_node && has_typescript && has_harness && [ -z "$(missing_packages)" ] ;;
+    bench) has_bench && [ -z "$(missing_packages)" ] ;;
+    esac
 }
 
 if has_everything; then exit 0; fi
@@ -155,19 +174,32 @@ install_packages() {
     quietly apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"
 }
 
-# Most tests do without these packages, and those that do not say so. So nothing here ends the set-up.
+# Runs a command. Where that installs PostgreSQL, its package asks this file whether to make and start a server of the
+# system. The tests start servers of their own, so the answer is no; the next who installs PostgreSQL is asked again.
+without_cluster() {
+    answers=/etc/postgresql-common/createcluster.d
+    mkdir -p "$answers"
+    echo "create_main_cluster = false" >"$answers/keisei.conf"
+    status=0
+    "$@" || status=$?
+    rm -f "$answers/keisei.conf"
+    rmdir -p "$answers" 2>/dev/null || : # not ours where there is more in it
+    return $status
+}
+
+# Most tests and benches do without these packages, and those that do not say so. So nothing here ends the set-up.
 want_packages() {
     packages=$(missing_packages | tr '\n' ' ')
     packages=${packages% }
     [ -n "$packages" ] || return 0
-    hint="the tests that need one of these fail until they are installed: $packages"
+    hint="what needs one of these fails until they are installed: $packages"
     if ! command -v apt-get >/dev/null; then
         say "$hint (the names are Debian's)"
     elif [ "$(id -u)" != 0 ]; then
         say "$hint; run: sudo apt-get install --no-install-recommends $packages"
     else
         # shellcheck disable=SC2086 # a list of plain names
-        install_packages $packages || say "$hint"
+        without_cluster install_packages $packages || say "$hint"
     fi
 }
 
@@ -181,9 +213,9 @@ make_environment() {
 
 # test.txt holds every pin of user.txt, so one installation serves both levels.
 fill_environment() {
-    say "installing the packages of requirements/$level.txt"
+    say "installing the packages of requirements/$pins.txt"
     rm -f .venv/.stamp-*
-    run_pip install --require-hashes --no-deps --no-user -r "requirements/$level.txt"
+    run_pip install --require-hashes --no-deps --no-user -r "requirements/$pins.txt"
     install_project
     if [ "$level" = test ]; then environment_inputs test | stamp .venv/.stamp-test; fi
     environment_inputs user | stamp .venv/.stamp-user
@@ -270,6 +302,14 @@ install_harness() {
     npm_inputs harness | stamp .tools/.stamp-harness
 }
 
+install_bench() {
+    say "installing the queue's peers into .tools/bench"
+    rm -rf .tools/.stamp-bench .tools/bench
+    .venv/bin/python -I -m venv --without-pip .tools/bench
+    run_pip --python .tools/bench/bin/python install --require-hashes --no-deps --no-user -r requirements/bench.txt
+    bench_inputs | stamp .tools/.stamp-bench
+}
+
 # --- what is missing --------------------------------------------------------------------------------------------------
 
 if has_everything; then exit 0; fi # another run has done it while this one waited
@@ -289,6 +329,9 @@ if [ "$level" = test ]; then
     has_node || install_node
     has_typescript || install_typescript
     has_harness || install_harness
+    want_packages
+elif [ "$level" = bench ]; then
+    has_bench || install_bench
     want_packages
 fi
 say "ready"
