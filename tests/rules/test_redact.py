@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keisei.rules.redact import LONG, MARK, Redactor
+from keisei.rules.redact import LONG, MARK, Redactor, byte_forms
 from keisei.testing.strategies import json_values
 
 QUICK = settings(max_examples=150, deadline=None, database=None)
@@ -50,6 +50,15 @@ def test_a_known_secret_goes_in_every_form(text):
     assert MARK in redacted
     assert redacted.startswith("curl '")
     assert redacted.endswith("' --data")
+
+
+@pytest.mark.parametrize("name", sorted(FORMS.keys() - {"all-escaped", "one-escaped", "url-all", "url-in-json"}))
+def test_a_known_secret_has_its_bytes_in_every_form_that_programs_choose(name):
+    forms = byte_forms([KNOWN, "short"])
+
+    assert FORMS[name].encode() in forms
+    assert not any(b"short" in form for form in forms)
+    assert [len(form) for form in forms] == sorted(len(form) for form in set(forms))
 
 
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode], ids=["standard", "url"])

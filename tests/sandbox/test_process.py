@@ -1,8 +1,10 @@
 """Processes: real programs are run, hostile ones too, and nothing of them is left."""
 
+import hashlib
 import os
 import re
 import secrets
+import select
 import shlex
 import signal
 import subprocess
@@ -10,7 +12,6 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,58 +20,8 @@ from keisei.records.error import WorldFault
 from keisei.records.launch import Exit, Launch
 from keisei.sandbox import tree as trees
 from keisei.sandbox.process import open_process, run
-from keisei.sandbox.tree import MARK, Seen
-
-LEVELS = pytest.mark.parametrize("keeper", [pytest.param(False, id="mark"), pytest.param(True, id="keeper")])
-NEVER_S = 120.0
-"""A deadline no test reaches unless something hangs."""
-
-
-@pytest.fixture
-def tag():
-    """A word that stands in the environment or the command line of every process of a test; the test ends them all."""
-    word = f"{secrets.randbelow(10**18):018}"  # digits, so that `sleep` can carry it as a fraction of a second
-    yield word
-    for pid in tagged(word):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def launch(*argv: str, tag: str = "", **changes) -> Launch:
-    env = {"PATH": "/usr/local/bin:/usr/bin:/bin", **({"TAG": tag} if tag else {})}
-    return Launch(**{"argv": argv, "cwd": "/", "env": env, "timeout_s": NEVER_S, **changes})
-
-
-def tagged(word: str) -> list[int]:
-    """Living processes that carry the word; looks several times, for some do not stay long."""
-    return [pid for _ in range(5) for pid in carriers(word)]
-
-
-def carriers(word: str) -> list[int]:
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            texts = [
-                path.read_bytes() for path in (folder / "cmdline", *folder.glob("task/*/environ")) if path.exists()
-            ]
-        except OSError:
-            continue
-        if any(word.encode() in text for text in texts) and int(folder.name) != os.getpid():
-            found.append(int(folder.name))
-    return found
-
-
-def everyone() -> list[Seen]:
-    return [seen for batch in trees.everyone() for seen in batch]
-
-
-def eventually(condition) -> bool:
-    """Whether it becomes true; waits for it as long as a slow machine may need."""
-    until = time.monotonic() + 30
-    while not condition() and time.monotonic() < until:
-        time.sleep(0.01)
-    return condition()
-
+from keisei.sandbox.tree import MARK, Seen, end_marked
+from tests.sandbox.program import LEVELS, NEVER_S, eventually, everyone, launch, tagged
 
 # What it gives back
 
@@ -126,6 +77,45 @@ def test_it_starts_in_its_folder_with_no_descriptor_but_the_three(keeper, tmp_pa
     folder, *descriptors = ended.stdout.decode().split()
     assert folder == str(tmp_path)
     assert descriptors == ["0", "1", "2"]
+
+
+@LEVELS
+def test_fifty_megabytes_go_in_whole(keeper):
+    data = os.urandom(1_000_000) * 50
+
+    ended = run(launch("sha256sum", stdin=data), keeper=keeper)
+
+    assert ended.stdout.decode().split() == [hashlib.sha256(data).hexdigest(), "-"]
+
+
+FLOOD = """
+import sys
+from pathlib import Path
+from keisei.records.launch import Launch
+from keisei.sandbox.process import open_process, run
+from keisei.sandbox.spool import Spool
+def peak():
+    return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+def flood(size, **more):
+    return Launch(argv=("head", "-c", str(size), "/dev/zero"), cwd="/", env={"PATH": "/usr/bin:/bin"}, timeout_s=120,
+        output_cap=1000)
+run(flood(1_000_000))
+before = peak()
+with Spool(Path(sys.argv[1]), cap=1000, secrets=["hunter2-hunter2"]) as spool:
+    with open_process(flood(200_000_000), on_output=spool.write) as process:
+        ended = process.wait()
+print(len(ended.stdout), ended.stdout_truncated, spool.summary().stdout.bytes_seen, (peak() - before) // 1024)
+"""
+
+
+def test_two_hundred_megabytes_of_output_take_no_memory(tmp_path):
+    told = subprocess.run(
+        [sys.executable, "-c", FLOOD, tmp_path], capture_output=True, check=True, text=True, timeout=NEVER_S
+    )
+
+    *facts, grown_mb = told.stdout.split()
+    assert facts == ["1000", "True", "200000000"]
+    assert int(grown_mb) < 40
 
 
 @LEVELS
@@ -216,6 +206,54 @@ def test_a_program_that_never_stops_writing_is_ended(tag):
 
     assert (ended.timed_out, ended.stdout) == (True, b"y\ny\ny\ny\ny\n")
     assert tagged(tag) == []
+
+
+# Silence
+
+
+@LEVELS
+def test_a_program_that_says_nothing_for_too_long_is_ended(keeper, tag):
+    ended = run(launch("sh", "-c", "setsid sleep 1000 & sleep 1000", tag=tag, silence_s=0.1), keeper=keeper)
+
+    assert (ended.silent, ended.timed_out, ended.canceled, ended.lease_lost) == (True, True, False, False)
+    assert tagged(tag) == []
+
+
+def test_one_that_closed_its_streams_is_silent_too(tag):
+    ended = run(launch("sh", "-c", "exec >&- 2>&-; exec sleep 1000", tag=tag, silence_s=0.1))
+
+    assert (ended.silent, ended.timed_out) == (True, True)
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_what_it_wrote_while_nobody_listened_counts(stream, tag):
+    program = launch("sh", "-c", f"echo up >&{stream}; read line; exit 3", tag=tag, silence_s=NEVER_S)
+
+    with open_process(program, keep_stdin=True) as process:
+        pipes = [process._child.popen.stdout, process._child.popen.stderr]
+        assert select.select(pipes, [], [], NEVER_S)[0]
+        process._heard = -NEVER_S * 1000
+        going_on = process.pump(1)
+        process.write(b"go\n")
+        ended = process.wait()
+
+    assert going_on
+    assert (ended.code, ended.silent, ended.timed_out) == (3, False, False)
+
+
+def test_one_out_of_time_was_not_silent(tag):
+    ended = run(launch("sleep", "1000", tag=tag, timeout_s=0.1, silence_s=NEVER_S))
+
+    assert (ended.silent, ended.timed_out) == (False, True)
+
+
+def test_one_that_ended_while_nobody_listened_was_neither_late_nor_silent():
+    with open_process(launch("true", silence_s=NEVER_S)) as process:
+        assert select.select([process._child.ended], [], [], NEVER_S)[0]
+        process._deadline = process._heard = -NEVER_S * 1000
+        ended = process.wait()
+
+    assert (ended.code, ended.timed_out, ended.silent) == (0, False, False)
 
 
 # Hostile trees
@@ -361,7 +399,127 @@ def test_a_tree_that_kills_its_keeper_at_once_is_ended_all_the_same(tag):
     assert tagged(tag) == []
 
 
+# The tree of a dead owner
+
+OWNER = """
+import sys
+from keisei.records.launch import Launch
+from keisei.sandbox.process import open_process
+mark, tag, script, keeper = sys.argv[1:]
+launch = Launch(argv=("sh", "-c", script), cwd="/", timeout_s=600, env={"PATH": "/usr/bin:/bin", "TAG": tag})
+def up(name, piece):
+    print(process._child.adopter, flush=True)
+with open_process(launch, keeper=keeper == "True", mark=mark, on_output=up, keep_stdin=True) as process:
+    process.write(b"the keeper has told that it started\\n")
+    process.wait()
+"""
+
+
+def orphaned(mark: str, tag: str, script: str, *, keeper: bool) -> str:
+    """Start a tree and kill its owner when the tree has said something. The keeper's number, where there is one."""
+    command = [sys.executable, "-c", OWNER, mark, tag, script, str(keeper)]
+    owner = subprocess.Popen(command, stdout=subprocess.PIPE)
+    adopter = owner.stdout.readline().decode().strip()
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    return adopter
+
+
+def swept_by_another(mark: str) -> tuple[int, int]:
+    """End the tree from a process that is younger than all of it. How many were killed, and how many are left."""
+    program = "import sys; from keisei.sandbox.tree import end_marked; print(*end_marked(sys.argv[1]))"
+    told = subprocess.run([sys.executable, "-c", program, mark], capture_output=True, check=True, timeout=NEVER_S)
+    killed, left = told.stdout.split()
+    return int(killed), int(left)
+
+
+def test_the_tree_of_a_dead_owner_is_ended_by_its_mark(tag):
+    mark = secrets.token_hex(8)
+    script = "sleep 1000 & setsid sleep 1000 & env -i sleep 1000 0.$TAG & echo up; sleep 1000"
+    orphaned(mark, tag, script, keeper=False)
+    assert len(set(tagged(tag))) >= 4
+
+    killed, left = swept_by_another(mark)
+
+    assert killed >= 4
+    assert left == 0
+    assert tagged(tag) == []
+    assert end_marked(mark) == (0, 0)
+
+
+def test_a_keeper_that_was_stopped_is_ended_with_the_tree_and_the_orphans_it_holds(tag):
+    mark = secrets.token_hex(8)
+    scrubbed = "env -i setsid sh -c '(sleep 1000 0.TAG) &' & wait".replace("TAG", tag)
+    adopter = orphaned(mark, tag, f"read line; {scrubbed}; kill -STOP $PPID; echo up; sleep 1000", keeper=True)
+    assert len(set(tagged(tag))) >= 2
+
+    killed, left = swept_by_another(mark)
+
+    assert killed >= 3
+    assert left == 0
+    assert tagged(tag) == []
+    assert eventually(lambda: (seen := trees.look(int(adopter))) is None or seen.dead)
+
+
+def test_who_only_looks_marked_is_left_alone():
+    mark = secrets.token_hex(8)
+    path = {"PATH": "/usr/bin:/bin"}
+    others = [{MARK: f"{mark}0"}, {MARK: f"outer 0{mark} other"}, {"OTHER": mark}, {f"{MARK}_2": mark}]
+    bystanders = [subprocess.Popen(["sleep", "1000"], env={**path, **env}) for env in others]
+    ours = subprocess.Popen(["sleep", "1000"], env={**path, MARK: f"outer {mark} inner"}, start_new_session=True)
+    try:
+        swept = end_marked(mark)
+        alive = [each.poll() is None for each in bystanders]
+        ended = ours.wait(NEVER_S) is not None
+    finally:
+        for each in (*bystanders, ours):
+            each.kill()
+            each.wait()
+
+    assert (swept, ended) == ((1, 0), True)
+    assert alive == [True] * 4
+
+
+def test_a_mark_can_be_chosen_and_is_known():
+    mark = secrets.token_hex(8)
+
+    with open_process(launch("sh", "-c", f"echo ${MARK}"), mark=mark) as process:
+        ended = process.wait()
+    with open_process(launch("sh", "-c", f"echo ${MARK}")) as other:
+        told = other.wait()
+
+    assert process.mark == mark
+    assert ended.stdout.split()[-1].decode() == mark
+    assert told.stdout.split()[-1].decode() == other.mark != mark
+
+
+@pytest.mark.parametrize(
+    "mark", ["", "short", "two words are no mark", "x" * 129, "sixteen-letters\n", "KEISEI_TREE=abcdef"]
+)
+def test_what_is_no_mark_is_refused_before_anything_is_started_or_ended(mark, tmp_path):
+    with pytest.raises(ValueError, match="a mark is one word"):
+        open_process(launch("touch", f"{tmp_path}/started"), mark=mark)
+    with pytest.raises(ValueError, match="a mark is one word"):
+        end_marked(mark)
+
+    assert list(tmp_path.iterdir()) == []
+
+
 # What is not ours
+
+
+@LEVELS
+def test_fifty_programs_at_once_each_have_their_own_output(keeper, tag):
+    def one(number: int) -> tuple[int | None, bytes, int]:
+        ended = run(launch("sh", "-c", "cat; exit $0", str(number), tag=tag, stdin=b"%d" % number), keeper=keeper)
+        return ended.code, ended.stdout, ended.survivors_left
+
+    with ThreadPoolExecutor(50) as pool:
+        answers = list(pool.map(one, range(50)))
+
+    assert answers == [(number, b"%d" % number, 0) for number in range(50)]
+    assert tagged(tag) == []
 
 
 def test_trees_side_by_side_end_each_on_their_own(tag):
@@ -451,18 +609,19 @@ except ChildProcessError:
     assert tagged(tag) == []
 
 
-def test_where_ended_children_are_thrown_away_the_exit_is_unknown_and_not_zero():
-    inner = """
+@LEVELS
+def test_where_ended_children_are_thrown_away_only_a_keeper_knows_the_exit(keeper):
+    inner = f"""
 import signal
 from keisei.records.launch import Launch
 from keisei.sandbox.process import run
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-ended = run(Launch(argv=("/bin/false",), cwd="/", env={}, timeout_s=60))
+ended = run(Launch(argv=("/bin/false",), cwd="/", env={{}}, timeout_s=60), keeper={keeper})
 print(ended.code, ended.signal)
 """
     told = subprocess.run([sys.executable, "-c", inner], capture_output=True, check=True, timeout=NEVER_S)
 
-    assert told.stdout == b"None None\n"
+    assert told.stdout == (b"1 None\n" if keeper else b"None None\n")
 
 
 def test_a_keeper_ends_its_tree_when_its_owner_is_killed(tag):

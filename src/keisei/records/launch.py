@@ -6,8 +6,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-TreeLevel = Literal["mark", "keeper"]
-"""How surely the whole tree is ended: by the mark in its environment, or by a keeper that adopts every orphan."""
+TreeLevel = Literal["none", "mark", "keeper"]
+"""How surely the whole tree is ended: by the mark in its environment, or by a keeper that adopts every orphan.
+
+A call over HTTP has no tree: `none`.
+"""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -23,21 +26,43 @@ class Launch(Struct, frozen=True, kw_only=True):
     """What it reads on standard input, then end of file; None for an empty one."""
     timeout_s: float
     """How long it may run. Then the whole tree is ended."""
+    silence_s: float | None = None
+    """How long it may write nothing, neither on standard output nor on standard error. Then the whole tree is ended."""
     output_cap: int = 1_048_576
     """How many bytes of each stream are kept. What comes after them is read and dropped, so nothing blocks."""
     grace_s: float = 2.0
     """How long the tree has between being asked to end (TERM) and being killed."""
 
 
+class Call(Struct, frozen=True, kw_only=True):
+    """One HTTP request, ready to be made."""
+
+    method: str
+    """GET, POST, ..."""
+    url: str
+    """Where it goes: http or https, with no user and no password in it."""
+    headers: Mapping[str, str] = {}
+    """Sent as they are; Host, Content-Length, Accept-Encoding and Connection are added where they are missing."""
+    body: bytes = b""
+    """What is sent."""
+    timeout_s: float
+    """How long all of it may take, from the search for the host to the last byte of the answer."""
+    output_cap: int = 1_048_576
+    """How many bytes of the answer's body are kept. What comes after them is read and dropped."""
+
+
 class Exit(Struct, frozen=True, kw_only=True):
-    """How a program ended. Its tree is gone, unless `survivors_left` says otherwise."""
+    """How a program ended, or a call. Its tree is gone, unless `survivors_left` says otherwise."""
 
     code: int | None
-    """Its exit code; None where a signal ended it, or where nobody can tell."""
+    """Its exit code; None where a signal ended it, or where nobody can tell.
+
+    Of a call: 0 for a complete answer with a status of 200 to 299, 1 for any other complete answer, None for none.
+    """
     signal: int | None
     """The signal that ended it; None where it ended itself, or where nobody can tell."""
     stdout: bytes
-    """The first bytes of its standard output, up to the cap."""
+    """The first bytes of its standard output, or of the body of the answer, up to the cap."""
     stderr: bytes
     """The first bytes of its standard error, up to the cap."""
     stdout_truncated: bool
@@ -46,6 +71,10 @@ class Exit(Struct, frozen=True, kw_only=True):
     """There was more on standard error."""
     timed_out: bool
     """It was ended because its time was up. Its exit code is then no answer."""
+    silent: bool = False
+    """It was ended because it wrote nothing for too long; `timed_out` is then true as well."""
+    lease_lost: bool = False
+    """It was ended because nobody renewed its lease in time. Its exit code is then no answer."""
     canceled: bool
     """It was ended because somebody asked. Its exit code is then no answer."""
     survivors_killed: int
@@ -58,3 +87,35 @@ class Exit(Struct, frozen=True, kw_only=True):
     """When it was started, UTC."""
     duration_s: float
     """How long it took until its tree was gone."""
+    http_status: int | None = None
+    """The status of the answer to a call; None of a program, and where there was no answer."""
+    http_headers: Mapping[str, str] = {}
+    """The headers of the answer, names in lower case; values that came under one name are joined with commas."""
+    fault: str | None = None
+    """Why a call has no complete answer, in one sentence; None where it has one, ran out of time or was canceled."""
+
+
+class Spooled(Struct, frozen=True, kw_only=True):
+    """What became of one stream that was written to a file while it came."""
+
+    bytes_seen: int
+    """How many bytes the program wrote."""
+    bytes_kept: int
+    """How many bytes the file holds, each secret being a mark."""
+    truncated: bool
+    """The file does not hold all of it: it ends at the cap, or where the disk would take no more."""
+    sha256: str
+    """The digest of what the file holds, in hex."""
+    disk_full: bool = False
+    """The disk, a quota or a limit on the size of files ended the writing."""
+    fault: str | None = None
+    """Why the writing ended early; None where it did not."""
+
+
+class SpoolSummary(Struct, frozen=True, kw_only=True):
+    """What a spool holds."""
+
+    stdout: Spooled
+    """Standard output, in `stdout.log`."""
+    stderr: Spooled
+    """Standard error, in `stderr.log`."""

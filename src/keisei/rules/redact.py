@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -204,19 +205,51 @@ def _unescaped(match: re.Match[str]) -> str:
     return chr(int(single, 16)) if single else SHORT_ESCAPES[short]
 
 
+def byte_forms(secrets: Iterable[str]) -> tuple[bytes, ...]:
+    """The secrets as the bytes programs write, shortest first. Values shorter than six characters are no secrets.
+
+    For a stream, which cannot be decoded as a string can: what `Redactor` finds behind escapes stands here as it is
+    written, JSON inside JSON too. A base64 that was wrapped is known where it begins with the secret.
+    """
+    forms: set[bytes] = set()
+    for secret in secrets:
+        if not (found := _forms(secret)):
+            continue
+        for _ in range(LEVELS):
+            forms.update(form.encode("utf-8", "surrogatepass") for form in found)
+            found = {json.dumps(form)[1:-1] for form in found if '"' in form or "\\" in form}
+        with suppress(UnicodeEncodeError):  # as an environment holds it, where bytes that are no text are surrogates
+            raw = secret.encode("utf-8", "surrogateescape").strip()
+            forms.update((raw, *(form.encode() for form in _encoded(raw) | _wrapped(raw))))
+    return tuple(sorted((form for form in forms if len(form) >= SHORTEST), key=lambda form: (len(form), form)))
+
+
 def _forms(secret: str) -> set[str]:
     """The secret as it is and as encoders write it."""
     forms: set[str] = set()
     for text in {secret, secret.strip()} if len(secret.strip()) >= SHORTEST else ():
         raw = text.encode("utf-8", "surrogatepass")
         escaped = (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
-        forms.update((text, raw.decode("latin-1"), raw.hex(), raw.hex().upper(), *escaped))
+        forms.update((text, raw.decode("latin-1"), *escaped, *_encoded(raw)))
         forms.update(each.replace("/", "\\/") for each in escaped)
-        forms.update((quote(raw, safe=""), quote(raw), quote_plus(raw)))
-        for lead, skipped in ((0, 0), (1, 2), (2, 3)):
-            coded = base64.b64encode(b"\0" * lead + raw).decode()[skipped : (lead + len(raw)) * 8 // 6]
-            forms.update((coded, coded.replace("+", "-").replace("/", "_")))
     return {form for form in forms if len(form) >= SHORTEST}
+
+
+def _encoded(raw: bytes) -> set[str]:
+    """Bytes in hex, in an address and wherever they lie in base64."""
+    percent = {quote(raw, safe=""), quote(raw), quote_plus(raw)}
+    forms = {raw.hex(), raw.hex().upper(), *percent}
+    forms.update(PERCENT.sub(lambda match: match[0].lower(), each) for each in percent)
+    for lead, skipped in ((0, 0), (1, 2), (2, 3)):
+        coded = base64.b64encode(b"\0" * lead + raw).decode()[skipped : (lead + len(raw)) * 8 // 6]
+        forms.update((coded, coded.replace("+", "-").replace("/", "_")))
+    return forms
+
+
+def _wrapped(raw: bytes) -> set[str]:
+    """Base64 as `base64` and `openssl` break it."""
+    coded = base64.b64encode(raw).decode()[: len(raw) * 8 // 6]
+    return {"\n".join(coded[at : at + width] for at in range(0, len(coded), width)) for width in (64, 76)}
 
 
 def _digits(value: int) -> str:

@@ -1,21 +1,26 @@
 """Keeper: the parent of one tree, which adopts every orphan of it and ends it when its owner is gone.
 
-Run as `python -I -S keeper.py CONTROL STATUS`, two descriptors; imports nothing of ours. CONTROL brings the program
-(its length in 4 bytes, then strings with NUL between them: how many arguments, the arguments, the folder, the
-environment) and then stays open; when it closes, for whatever reason, everything below the keeper is killed. STATUS
-takes one line a step: `started PID`, `failed ERRNO WHERE`, `code N` or `signal N`, `swept COUNT`.
+Run as `python -I -S keeper.py CONTROL STATUS [UNTIL]`, two descriptors and the end of a lease; imports nothing of ours.
+CONTROL brings the program (its length in 4 bytes, then strings with NUL between them: how many arguments, the
+arguments, the folder, the environment) and then stays open; when it closes, for whatever reason, everything below the
+keeper is killed. The same happens when the lease ends. CONTROL renews it: each 8 bytes are its new end. It is told in
+nanoseconds since boot, so that neither a clock that is set nor an owner that is stopped moves it. STATUS takes one line
+a step: `started PID`, `failed ERRNO WHERE`, `lease` when it has ended, `code N` or `signal N`, `swept COUNT`.
 """
 
-import ctypes
+# Behind `ctypes` and `signal`, whose faces for people cost as much again as the start of the interpreter.
+import _ctypes
+import _signal as signal  # type: ignore[import-not-found]
 import errno
 import os
 import select
-import signal
 import sys
 import time
 
 _SET_CHILD_SUBREAPER = 36
 _LOOK_MS = 500
+_NEVER = 2**63 - 1
+_PAUSE_S = (0.0005, 0.02)
 
 
 def main() -> None:
@@ -23,6 +28,7 @@ def main() -> None:
     control, status = int(sys.argv[1]), int(sys.argv[2])
     os.set_inheritable(control, False)  # noqa: FBT003 - it takes no keyword
     os.set_inheritable(status, False)  # noqa: FBT003 - as above
+    until = int(sys.argv[3]) if sys.argv[3:] else _NEVER
     where = "keeper"
     try:
         _adopt()
@@ -32,20 +38,27 @@ def main() -> None:
         where = "folder"
         os.chdir(cwd)
         where = "program"
+        if _now() >= until:
+            raise OSError(errno.ETIME, "the lease has ended")  # noqa: TRY301 - it is told like any other
         program = _spawn(argv, dict(each.split(b"=", 1) for each in env if each))
     except OSError as error:
         _tell(status, f"failed {error.errno or errno.EIO} {where}")
         return
     _let_go()
     _tell(status, f"started {program}")
-    _watch(program, control, status)
-    _tell(status, f"swept {_sweep(program)}")
+    told = _watch(program, control, status, until)
+    killed, ending = _sweep(program)
+    if not told:
+        _tell(status, f"code {ending}" if ending >= 0 else f"signal {-ending}")
+    _tell(status, f"swept {killed}")
 
 
 def _adopt() -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "subreaper")
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where the owner ignores it, nobody could be buried here
+    ourselves = _ctypes.dlopen(None, 0)  # type: ignore[arg-type] # this program, and the C library in it
+    prctl = _ctypes.dlsym(ourselves, "prctl")
+    if _ctypes.call_function(prctl, (_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) != 0:
+        raise OSError(errno.EINVAL, "subreaper")
     _children()  # a kernel that does not list them cannot be kept by this
 
 
@@ -65,20 +78,35 @@ def _let_go() -> None:
     os.close(null)
 
 
-def _watch(program: int, control: int, status: int) -> None:
-    """Bury orphans until the owner closes CONTROL; say how the program ended. It stays unburied: its number is ours."""
+def _watch(program: int, control: int, status: int, until: int) -> bool:
+    """Bury orphans until the owner closes CONTROL or the lease ends. Whether the program ended before, which is told.
+
+    It stays unburied: its number is ours.
+    """
     poll = select.poll()
     poll.register(control, select.POLLIN)
     handle = os.pidfd_open(program)
     poll.register(handle, select.POLLIN)
+    told = False
     while True:
-        ready = [each for each, _ in poll.poll(_LOOK_MS)]
+        ready = [each for each, _ in poll.poll(min(_LOOK_MS, max(0, until - _now()) // 1_000_000 + 1))]
         if handle in ready:
             _tell(status, _end(program))
             poll.unregister(handle)
+            told = True
         if control in ready:
-            return
+            renewals = os.read(control, 65_536)
+            if not renewals:
+                return told
+            until = int.from_bytes(renewals[-8:], "big")
+        if _now() >= until:
+            _tell(status, "lease")
+            return told
         _bury(program)
+
+
+def _now() -> int:
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
 def _end(program: int) -> str:
@@ -97,24 +125,42 @@ def _bury(program: int) -> None:
                 continue
 
 
-def _sweep(program: int) -> int:
-    """Kill every child; orphans of the killed become children, so this ends when there is no child any more."""
+def _sweep(program: int) -> tuple[int, int]:
+    """Kill every child; orphans of the killed become children, so this ends when there is no child any more.
+
+    Says how many, and how the program ended: its exit code, or the signal as a negative number.
+    """
     _bury(program)  # what is dead already was killed by somebody else, and is not counted
-    killed = 0
+    killed = ending = 0
+    pause, longest = _PAUSE_S
     while True:
         for child in _children():
-            # An unburied child of ours: its number and its group's can be nobody else's. The group, because a child
-            # that has ended may have left another in its place; no fork slips through a signal to a group.
-            group = os.getpgid(child)
-            if group != os.getpgrp():
-                os.killpg(group, signal.SIGKILL)
-            os.kill(child, signal.SIGKILL)
+            _kill(child)
         try:
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-                killed += ended[0] != program and os.WTERMSIG(ended[1]) == signal.SIGKILL
+                if ended[0] == program:
+                    ending = os.waitstatus_to_exitcode(ended[1])
+                else:
+                    killed += os.WTERMSIG(ended[1]) == signal.SIGKILL
         except ChildProcessError:
-            return killed
-        time.sleep(0.0005)
+            return killed, ending
+        time.sleep(pause)
+        pause = min(pause * 2, longest)
+
+
+def _kill(child: int) -> None:
+    """Kill an unburied child of ours and its group: their numbers can be nobody else's.
+
+    The group, because a child that has ended may have left another in its place; no fork slips through a signal to a
+    group. One that may not be signalled must not save the others.
+    """
+    try:
+        group = os.getpgid(child)
+        if group != os.getpgrp():
+            os.killpg(group, signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)
+    except PermissionError:
+        return
 
 
 def _children() -> list[int]:
@@ -141,3 +187,4 @@ def _tell(status: int, line: str) -> None:
 
 if __name__ == "__main__":
     main()
+    os._exit(0)  # nothing is left to tidy, and somebody waits

@@ -6,30 +6,31 @@ is killed. How surely, has two levels, told by `Exit.level`:
 mark    catches children in any group or session, orphans, double-forked daemons, processes that ignore TERM, fork
         bombs. Costs one look through /proc. Misses a process that scrubs its environment AND leaves the session AND
         loses its parent before the look. If this process is killed (-9), the tree goes on.
-keeper  catches that one too: a small parent adopts every orphan, and kills the tree when this process is gone. Costs
-        the start of an interpreter. A hostile tree of the same user can kill its keeper; what is left then is `mark`,
-        and the exit code is unknown.
+keeper  catches that one too: a small parent adopts every orphan, and kills the tree when this process is gone, or
+        when a lease is not renewed in time, even if this process is stopped. Costs the start of an interpreter. A
+        hostile tree of the same user can kill its keeper; what is left then is `mark`, and the exit code is unknown.
+
+What is left of a tree whose owner and keeper were both killed is ended by `tree.end_marked`, if its mark is known.
 
 Neither stops a tree from asking somebody outside it (docker, systemd, at) to start something: that is confinement.
 """
 
+import math
 import os
 import secrets
 import selectors
 import threading
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from keisei.records.error import WorldFault
 from keisei.records.launch import Exit, Launch
-from keisei.sandbox.start import Child, start
-from keisei.sandbox.tree import MARK, Tree
-
-OnOutput = Callable[[Literal["stdout", "stderr"], bytes], None]
-"""Called with every piece of output as it comes, also beyond the cap, in the thread that waits."""
+from keisei.sandbox.child import Child
+from keisei.sandbox.start import start
+from keisei.sandbox.stream import Name, OnOutput, Stream
+from keisei.sandbox.tree import MARK, Tree, checked
 
 _SWEEP_S = 5.0
 _DRAIN_S = 1.0
@@ -46,20 +47,30 @@ def run(launch: Launch, *, keeper: bool = False) -> Exit:
         return process.wait()
 
 
-def open_process(
-    launch: Launch, *, keeper: bool = False, on_output: OnOutput | None = None, keep_stdin: bool = False
+def open_process(  # noqa: PLR0913 - each says one thing, and most calls say none
+    launch: Launch,
+    *,
+    keeper: bool = False,
+    lease_s: float | None = None,
+    mark: str | None = None,
+    on_output: OnOutput | None = None,
+    keep_stdin: bool = False,
 ) -> "Process":
     """Start a program and hand it over; use it as a context manager. Raises WorldFault where it cannot be started.
 
-    With `keep_stdin` standard input stays open for `write` until `close_stdin`.
+    With `keep_stdin` standard input stays open for `write` until `close_stdin`. With `lease_s`, which brings a keeper,
+    the tree is killed that long from now, by the keeper and without us, unless `renew` says otherwise. `mark` is one
+    word that no other tree has (ValueError where it is not), by which `tree.end_marked` finds the tree; None makes one.
     """
-    mark = secrets.token_hex(16)
+    mark = secrets.token_hex(16) if mark is None else checked(mark)
     # A keisei inside a tree keeps the outer mark as well, so that the outer sweep finds what the inner one lost.
     marks = " ".join(filter(None, (os.environ.get(MARK), mark)))
+    env, stdin = {**launch.env, MARK: marks}, keep_stdin or launch.stdin is not None
     try:
-        child = start(launch, {**launch.env, MARK: marks}, stdin=keep_stdin or launch.stdin is not None, keeper=keeper)
+        child = start(launch, env, stdin=stdin, keeper=keeper, lease_s=lease_s)
     except BaseException:
-        if keeper:  # the program may be running already, and have killed its keeper before that could say so
+        if keeper or lease_s is not None:
+            # The program may be running already, and have killed its keeper before that could say so.
             Tree(mark, 0).end(_SWEEP_S)
         raise
     tree = Tree(mark, child.pid, child.adopter)
@@ -74,22 +85,11 @@ def open_process(
         raise
 
 
-class _Stream:
-    """What is kept of one stream."""
-
-    def __init__(self, cap: int) -> None:
-        self.data = bytearray()
-        self.truncated = False
-        self._cap = cap
-
-    def add(self, piece: bytes) -> None:
-        room = max(0, self._cap - len(self.data))
-        self.data += piece[:room]
-        self.truncated = self.truncated or len(piece) > room
-
-
 class Process:
-    """A running program with its pipes, its deadline and its tree. One thread drives it; any thread may `cancel`."""
+    """A running program with its pipes, its deadlines and its tree.
+
+    One thread drives it; any thread may `cancel` and `renew`.
+    """
 
     def __init__(
         self,
@@ -104,15 +104,16 @@ class Process:
         self._began = time.monotonic()
         self._started_at = datetime.now(UTC)
         self._deadline = self._began + launch.timeout_s
-        self._kept = {"stdout": _Stream(launch.output_cap), "stderr": _Stream(launch.output_cap)}
+        self._heard = self._began
+        self._kept = {"stdout": Stream(launch.output_cap), "stderr": Stream(launch.output_cap)}
         self._unsent = bytearray(launch.stdin or b"")
         self._keep_stdin = keep_stdin
-        self._ended = self._timed_out = self._canceled = False
+        self._ended = self._timed_out = self._silent = self._lease_lost = self._canceled = False
         self._exit: Exit | None = None
         self._bell_lock = threading.Lock()
         self._bell: int | None = os.eventfd(0)
         self._selector = selectors.PollSelector()
-        self._selector.register(self._bell, selectors.EVENT_READ, self._silence)
+        self._selector.register(self._bell, selectors.EVENT_READ, self._note_cancel)
         self._selector.register(child.ended, selectors.EVENT_READ, self._note_end)
         self._listen("stdout")
         self._listen("stderr")
@@ -122,8 +123,13 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The program's number. It is not given to another process before `wait` returns."""
+        """The program's number. It is not given to another process before `wait` returns, or its lease is lost."""
         return self._child.pid
+
+    @property
+    def mark(self) -> str:
+        """The word by which `tree.end_marked` finds the tree, should this process die."""
+        return self._tree.mark
 
     def write(self, data: bytes) -> None:
         """Queue bytes for standard input; they are sent while the process is driven. Dropped if nobody reads there."""
@@ -141,18 +147,25 @@ class Process:
         """Move bytes for at most that long. False once it ended, was cancelled or is out of time: then `wait`."""
         if self._is_over():
             return False
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            self._timed_out = True
-            return False
-        self._turn(min(timeout_s, left))
+        if (left := self._time_left()) <= 0:
+            self._turn(0)  # what it wrote, or its end, while nobody drove it is not held against it
+            if self._is_over() or self._note_time():
+                return False
+        self._turn(min(timeout_s, max(0, left)))
         return not self._is_over()
 
     def wait(self) -> Exit:
-        """Wait for the end, the deadline or a cancel; then end the tree. A second call says the same again."""
+        """Wait for the end, a deadline or a cancel; then end the tree. A second call says the same again."""
         while self.pump(_TURN_S):
             pass
         return self._settle(self._launch.grace_s)
+
+    def renew(self, seconds: float) -> None:
+        """Have the lease end that long from now, sooner or later than before. Returns at once, whatever happens.
+
+        Does nothing without a lease, and none that has ended comes back. A keeper that is gone is noticed by `wait`.
+        """
+        self._child.renew(seconds)
 
     def cancel(self) -> None:
         """Have the tree ended: TERM, the grace time, KILL. Returns at once; `wait` does it and returns the exit."""
@@ -168,18 +181,32 @@ class Process:
     ) -> None:
         """Whatever happened, leave nothing behind: with grace after a normal end, at once after an exception."""
         if self._exit is None:
-            self._canceled = self._canceled or not (self._ended or self._timed_out)
+            self._canceled = self._canceled or not (self._ended or self._timed_out or self._lease_lost)
             self._on_output = self._on_output if kind is None else None
             self._settle(self._launch.grace_s if kind is None else 0)
 
     def _is_over(self) -> bool:
         return self._ended or self._canceled or self._exit is not None
 
+    def _time_left(self) -> float:
+        now, silence_s = time.monotonic(), self._launch.silence_s
+        quiet_until = math.inf if silence_s is None else self._heard + silence_s
+        return min(min(self._deadline, quiet_until) - now, self._child.lease_left())
+
+    def _note_time(self) -> bool:
+        """Note which time is up. False where none is."""
+        if self._time_left() > 0:
+            return False
+        self._lease_lost = self._child.lease_left() <= 0
+        self._silent = not self._lease_lost and time.monotonic() < self._deadline
+        self._timed_out = not self._lease_lost
+        return True
+
     def _settle(self, grace_s: float) -> Exit:
         if self._exit is not None:
             return self._exit
         try:
-            if not self._ended:
+            if not (self._ended or self._lease_lost):
                 self._ask(grace_s)
         finally:
             swept = self._tree.end(_SWEEP_S)
@@ -197,6 +224,8 @@ class Process:
                 stdout_truncated=out.truncated,
                 stderr_truncated=err.truncated,
                 timed_out=self._timed_out,
+                silent=self._silent,
+                lease_lost=self._lease_lost or self._child.lost_lease(),
                 canceled=self._canceled,
                 survivors_killed=swept.killed + killed,
                 survivors_left=swept.left,
@@ -242,19 +271,19 @@ class Process:
         self._ended = True
         self._selector.unregister(self._child.ended)
 
-    def _silence(self) -> None:
+    def _note_cancel(self) -> None:
         self._canceled = True
         if self._bell is not None:
             self._selector.unregister(self._bell)
 
-    def _listen(self, name: Literal["stdout", "stderr"]) -> None:
+    def _listen(self, name: Name) -> None:
         pipe = self._child.popen.stdout if name == "stdout" else self._child.popen.stderr
         if pipe is not None:
             fileno = pipe.fileno()
             os.set_blocking(fileno, False)
             self._selector.register(fileno, selectors.EVENT_READ, lambda: self._hear(name, fileno))
 
-    def _hear(self, name: Literal["stdout", "stderr"], fileno: int) -> None:
+    def _hear(self, name: Name, fileno: int) -> None:
         try:
             piece = os.read(fileno, _PIECE)
         except BlockingIOError:
@@ -262,6 +291,7 @@ class Process:
         if not piece:
             self._selector.unregister(fileno)
             return
+        self._heard = time.monotonic()
         self._kept[name].add(piece)
         if self._on_output is not None:
             self._on_output(name, piece)

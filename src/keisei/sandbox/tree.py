@@ -12,6 +12,7 @@ lies inside a session, and a session that began in the tree holds nobody else.
 """
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,8 +20,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 MARK = "KEISEI_TREE"
-"""The variable that carries the mark."""
+"""The variable that carries the mark, behind those of the trees around it, with blanks between them."""
 
+_NAME = f"{MARK}=".encode()
+_WORD = re.compile(r"[A-Za-z0-9_.:-]{16,128}")
 _KERNEL_THREAD = 0x00200000
 _ROUNDS = 50
 _PAUSE_S = (0.0005, 0.02)
@@ -44,6 +47,26 @@ class Swept(NamedTuple):
 
     killed: int
     left: int
+
+
+def end_marked(mark: str, limit_s: float = 5.0) -> Swept:
+    """End every process that carries the mark, with its children and its session, whoever started it.
+
+    For the tree of an owner that is known to be dead: a living one would lose its tree. Gives up after the limit and
+    says how many are left. Raises ValueError where the mark is none.
+    """
+    word = checked(mark).encode()
+    seen = [each for batch in everyone() for each in batch if not each.dead and each.pid != os.getpid()]
+    since = min((each.start for each in seen if _carries(each.pid, word)), default=None)
+    return Swept(0, 0) if since is None else Tree(mark, 0, since=since).end(limit_s)
+
+
+def checked(mark: str) -> str:
+    """The mark. Raises ValueError where it is not one word that is long enough to be nobody else's."""
+    if not _WORD.fullmatch(mark):
+        message = f"a mark is one word of 16 to 128 letters, digits and `_.:-`, not {mark!r}"
+        raise ValueError(message)
+    return mark
 
 
 def look(pid: int) -> Seen | None:
@@ -82,14 +105,18 @@ class Tree:
     it cannot be given to somebody else as long as the dead process is still there.
     """
 
-    def __init__(self, mark: str, root: int, adopter: int | None = None) -> None:
-        """A tree by its mark, its first process and, where there is one, the keeper that adopts its orphans."""
-        self._mark = mark.encode()
+    def __init__(self, mark: str, root: int, adopter: int | None = None, *, since: int | None = None) -> None:
+        """A tree by its mark, its first process and, where there is one, the keeper that adopts its orphans.
+
+        Where the first process is not known (0), nothing that started before `since` is of the tree.
+        """
+        self.mark = mark
+        self._word = mark.encode()
         self._root = root
         self._adopter = adopter
         # Where somebody else has buried it already, nothing older than ourselves can be of the tree.
         first = look(root) or look(os.getpid())
-        self._since = first.start if first else 0
+        self._since = since if since is not None else first.start if first else 0
         self._known = {(root, self._since)}
         self._strangers: set[tuple[int, int]] = set()
 
@@ -161,7 +188,7 @@ class Tree:
             return True
         if name in self._strangers:
             return False
-        ours = _carries(seen.pid, self._mark)
+        ours = _carries(seen.pid, self._word)
         if not ours:
             self._strangers.add(name)
         return ours
@@ -174,12 +201,18 @@ def _carries(pid: int, mark: bytes) -> bool:
         if told is None:
             return False
         if told:
-            return mark in told
+            return _has(told, mark)
         # Empty: it has no environment, or it is in the middle of an exec, where it has no arguments either.
         if _read(f"/proc/{pid}/cmdline") != b"":
-            return mark in (_environment(pid) or b"")
+            return _has(_environment(pid) or b"", mark)
         time.sleep(_PAUSE_S[0])
     return False
+
+
+def _has(environment: bytes, mark: bytes) -> bool:
+    """Whether the mark is a word of our variable: another that only begins like it is somebody else's."""
+    ours = (entry for entry in environment.split(b"\0") if entry.startswith(_NAME)) if mark in environment else ()
+    return any(mark in entry.removeprefix(_NAME).split(b" ") for entry in ours)
 
 
 def _environment(pid: int) -> bytes | None:
