@@ -26,6 +26,12 @@ SETTINGS = (
     ),
     Setting("own_state", "KEISEI_HOME", "", "The state folder itself, instead of the one under XDG_STATE_HOME."),
     Setting(
+        "database_url",
+        "KEISEI_DATABASE_URL",
+        "",
+        "Where rows live: postgresql://... for many machines; by default `state.db` in the project's state folder.",
+    ),
+    Setting(
         "runtime_home", "XDG_RUNTIME_DIR", "", "The folder whose `keisei/` holds sockets; by default one under /tmp."
     ),
     Setting("temporary", "TMPDIR", "", "A folder where agents may write temporary files, beside /tmp and /var/tmp."),
@@ -63,6 +69,7 @@ class Settings(NamedTuple):
     creator: str
     no_color: bool
     state_home: Path | None
+    database_url: str
     runtime_home: Path | None
     temporary: Path | None
     capability_names: tuple[str, ...]
@@ -86,6 +93,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         creator=values["creator"],
         no_color=bool(values["no_color"]),
         state_home=_expanded(values["own_state"]) or _below(_expanded(values["state_home"]), "keisei"),
+        database_url=values["database_url"],
         runtime_home=_below(_expanded(values["runtime_home"]), "keisei"),
         temporary=_expanded(values["temporary"]) if values["temporary"] else None,
         capability_names=tuple(values["capability_name"].replace(",", " ").split()),

@@ -1,7 +1,44 @@
-"""Ports: what the engine needs of the world. Verbs that take and return values; implemented on the floor above."""
+"""Ports: what the engine needs of the world. Verbs that take and return values; implemented on the floor above.
 
+A port that cannot do its work raises a KeiseiError and has then done nothing; WorldFault says whether trying again
+could help. No transaction crosses a port: what belongs together is one value.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Protocol
 
+from keisei.records.artifact import ArtifactRecord
+from keisei.records.attempt import TaskAttempt
+from keisei.records.breaker import Breaker
+from keisei.records.bundle import BundleRecord
+from keisei.records.event import RuntimeEvent
+from keisei.records.finding import FindingRecord
+from keisei.records.id import AdapterId, AgentId, AttemptId, ProfileId, RunnerId, TaskId
+from keisei.records.ledger import LedgerEntry
+from keisei.records.move import (
+    CancelOrder,
+    Claimed,
+    ClaimOrder,
+    Delivery,
+    Enqueued,
+    EventQuery,
+    LedgerRow,
+    NewEntry,
+    NewEvent,
+    NewTask,
+    Pause,
+    PauseOrder,
+    Progress,
+    Settled,
+    Settlement,
+    Sweep,
+    TaskMove,
+    TaskQuery,
+)
+from keisei.records.outbox import OutboxItem, OutboxStatus
+from keisei.records.runner import Beat, RunnerRecord
+from keisei.records.task import TaskRecord, TaskStatus
 from keisei.rules.role import ResolvedRole
 
 
@@ -16,3 +53,177 @@ class Library(Protocol):
 
     def fragment(self, name: str) -> bytes:
         """The text of a capability, byte for byte. Raises where it is missing."""
+
+
+class Queue(Protocol):
+    """Tasks and attempts: every method that writes is one transaction, done or not done."""
+
+    def now(self) -> datetime:
+        """The store's time, aware UTC: the machine's on SQLite, close to the server's on PostgreSQL."""
+
+    def enqueue(self, tasks: Sequence[NewTask]) -> list[Enqueued]:
+        """Queue tasks in one commit, each with its `task_enqueued` event. A known key or id writes nothing."""
+
+    def wake_due(self) -> int:
+        """Make delayed tasks whose moment has come claimable, at most some thousands at once. How many."""
+
+    def next_due(self) -> datetime | None:
+        """When the next delayed task becomes due; None where nothing is delayed."""
+
+    def claim(self, order: ClaimOrder) -> list[Claimed]:
+        """Take claimable tasks, best first: an open attempt each, one higher fence, one `task_claimed` event.
+
+        Nothing is taken where the runner is not active. A task whose attempts are used up is never claimable.
+        """
+
+    def progress(self, progress: Progress) -> bool:
+        """Write how far an attempt has come. False: its fence does not hold, nothing was written."""
+
+    def settle(self, settlement: Settlement) -> Settled:
+        """Close the attempt and move its task, with all that belongs to it. Saying it twice is saying it once."""
+
+    def move(self, move: TaskMove) -> bool:
+        """Move a task that nobody runs. False: it has another status by now, nothing was written."""
+
+    def request_cancel(self, order: CancelOrder) -> tuple[TaskId, ...]:
+        """Ask the runners of running tasks to end them. The tasks it holds for, each with event and ledger row."""
+
+
+class Leases(Protocol):
+    """Runners and their leases."""
+
+    def register(self, runner: RunnerRecord) -> None:
+        """A runner begins; its heartbeat starts now."""
+
+    def beat(self, runner_id: RunnerId) -> Beat:
+        """Renew the lease. A runner that is lost or stopped stays so."""
+
+    def drain(self, runner_id: RunnerId) -> bool:
+        """Tell a runner to take nothing new. False where it is not active."""
+
+    def leave(self, runner_id: RunnerId) -> None:
+        """A runner stops by itself. Open attempts it still has are found by the next sweep."""
+
+    def sweep(self, sweep: Sweep) -> list[Claimed]:
+        """Give up runners whose lease has ended, and take the open attempts of every runner that is gone.
+
+        Each comes with a new fence, so that whoever had it can settle nothing any more. Whoever asked settles them or,
+        where the harness has returned, resumes them; if it dies meanwhile, the next sweep finds them again.
+        """
+
+    def adopt(self, claimed: Claimed, runner_id: RunnerId) -> Claimed | None:
+        """Put an attempt that sweep found under a living runner, to judge what its harness returned. None: too late."""
+
+    def runners(self, *, gone: bool = False) -> list[RunnerRecord]:
+        """Runners that are active or draining; with `gone` the others too, newest first."""
+
+
+class Bell(Protocol):
+    """A doorbell, never the truth: it may ring for nothing, and a ring may be lost."""
+
+    def ring(self) -> None:
+        """Tell waiting runners that there is something to do. Never raises."""
+
+    def wait(self, timeout_s: float) -> None:
+        """Wait for a ring or the time. Returns early at will."""
+
+
+class Controls(Protocol):
+    """What operators say to all runners."""
+
+    def pause(self, order: PauseOrder) -> None:
+        """Stop or resume claiming, with its event and its ledger row."""
+
+    def pauses(self) -> list[Pause]:
+        """Where claiming is stopped."""
+
+    def breakers(self) -> list[Breaker]:
+        """What is known of adapters that failed."""
+
+    def reset_breaker(self, adapter_id: AdapterId, actor: str) -> bool:
+        """Forget an adapter's failures, with its ledger row. False where there were none."""
+
+    def note(self, events: Sequence[NewEvent]) -> None:
+        """Write events that belong to no other move."""
+
+    def prune(self, before: datetime) -> int:
+        """Remove events older than that, at most some thousands at once. How many."""
+
+
+class Outbox(Protocol):
+    """What outcomes ask for."""
+
+    def pending(self, limit: int) -> list[OutboxItem]:
+        """Rows that wait for delivery, oldest first."""
+
+    def deliver(self, delivery: Delivery) -> bool:
+        """Write what became of a row. False: somebody was quicker, nothing was written."""
+
+    def outbox(self, status: OutboxStatus | None, limit: int) -> list[OutboxItem]:
+        """Rows, newest first."""
+
+
+class View(Protocol):
+    """Reading, without a lock."""
+
+    def task(self, task_id: TaskId) -> TaskRecord | None:
+        """One task, with its lease while it runs."""
+
+    def tasks(self, query: TaskQuery) -> list[TaskRecord]:
+        """Tasks, newest first."""
+
+    def counts(self) -> dict[TaskStatus, int]:
+        """How many tasks have which status; every status is there."""
+
+    def claimable(self) -> int:
+        """How many tasks could be claimed now."""
+
+    def depth(self, task_id: TaskId) -> int:
+        """How many tasks stand above a task; 0 for one nobody knows."""
+
+    def attempt(self, attempt_id: AttemptId) -> TaskAttempt | None:
+        """One attempt."""
+
+    def attempts(self, task_id: TaskId | None, limit: int = 50) -> list[TaskAttempt]:
+        """Attempts of one task, oldest first; of all tasks, newest first, where none is named."""
+
+    def memory(self, agent: AgentId | None, profile: ProfileId, limit: int) -> list[TaskRecord]:
+        """The newest finished tasks of the same agent and profile, newest first."""
+
+    def bundle(self, attempt_id: AttemptId) -> BundleRecord | None:
+        """The bundle an attempt was given."""
+
+    def findings(self, attempt_id: AttemptId) -> list[FindingRecord]:
+        """What verification said."""
+
+    def artifacts(self, task_id: TaskId) -> list[ArtifactRecord]:
+        """Files of a task."""
+
+    def events(self, query: EventQuery) -> list[RuntimeEvent]:
+        """Events, oldest first."""
+
+
+class Ledger(Protocol):
+    """The chained record."""
+
+    def append(self, entry: NewEntry) -> LedgerEntry:
+        """Write one row and seal it."""
+
+    def entries(self, after: int = 0, limit: int = 100, kind: str | None = None) -> list[LedgerEntry]:
+        """Sealed rows after a place, in order."""
+
+    def entry(self, seq: int) -> LedgerEntry | None:
+        """One row."""
+
+    def rows(self) -> Iterator[LedgerRow]:
+        """Every sealed row as it is stored, in order, for verification. Raises nothing for rows that were changed."""
+
+    def unsealed(self) -> int:
+        """How many rows are written and not sealed yet; sealed first where this process may."""
+
+
+class Store(Queue, Leases, Bell, Controls, Outbox, View, Ledger, Protocol):
+    """Everything behind one database."""
+
+    def close(self) -> None:
+        """Give back connections, locks and sockets. Safe to say twice."""

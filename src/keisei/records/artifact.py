@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from keisei.records.form import Record, RelativePath, Timestamp
+from keisei.records.form import Natural, Record, RelativePath, Sha256, Timestamp
 from keisei.records.id import ArtifactId, TaskId
 
 ArtifactRole = Literal["plan", "execute-report", "verify-report", "output", "snapshot", "adapter-audit"]
@@ -25,3 +25,7 @@ class ArtifactRecord(Record, frozen=True, kw_only=True):
     """When it was written."""
     verified_at: Timestamp | None = None
     """When verification saw it."""
+    sha256: Sha256 | None = None
+    """The digest of what verification saw."""
+    size: Natural | None = None
+    """How many bytes verification saw."""

@@ -12,7 +12,7 @@ class ContextPolicy(Record, frozen=True, kw_only=True):
     """What the prompt may contain."""
 
     max_prompt_chars: Annotated[int, Meta(ge=1000, le=10_000_000)]
-    """Longer material is refused before it is cut: the contract and the task are never dropped."""
+    """Longer prompts are cut by declared priorities; the rules, the task and the answer contract never are."""
     include_recent_memory: bool
     """Whether the last 5 outcomes of the same agent and profile are shown."""
 

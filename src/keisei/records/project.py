@@ -76,6 +76,29 @@ class ProjectGate(Record, frozen=True, kw_only=True, rename="kebab"):
     """`[gate.tools."mcp__server__tool"]`: the fields of a tool, by its full name."""
 
 
+class ProjectRunner(Record, frozen=True, kw_only=True, rename="kebab"):
+    """How tasks are run."""
+
+    jobs: Annotated[int, Meta(ge=1, le=256)] = default(2)
+    """Attempts at once, unless `keisei runner --jobs` says otherwise."""
+    max_attempts: Annotated[int, Meta(ge=1, le=1000)] = default(3)
+    """How often a task may be tried, unless it says otherwise."""
+    retry_first_s: Annotated[float, Meta(ge=0, le=86_400)] = default(30.0)
+    """The wait before the first retry; it doubles every time."""
+    retry_cap_s: Annotated[float, Meta(ge=0, le=604_800)] = default(3600.0)
+    """The longest wait between two tries."""
+    lease_s: Annotated[float, Meta(ge=3, le=3600)] = default(30.0)
+    """How long a runner may be silent before its attempts are taken from it."""
+    silence_s: Annotated[float, Meta(ge=1, le=86_400)] | None = None
+    """An attempt that prints nothing for so long is ended."""
+    output_cap: Annotated[int, Meta(ge=1024, le=1_073_741_824)] = default(16_777_216)
+    """How many bytes of each output stream are kept as evidence."""
+    event_days: Annotated[int, Meta(ge=1, le=3650)] = default(30)
+    """How long events are kept. The ledger is never pruned."""
+    policy: str | None = None
+    """Words at the head of every prompt."""
+
+
 class ProjectFile(Record, frozen=True, kw_only=True):
     """`keisei.toml`, at a project's root; the kit's and the user's have adapters only."""
 
@@ -91,5 +114,7 @@ class ProjectFile(Record, frozen=True, kw_only=True):
     """What confinement lets in."""
     gate: ProjectGate | None = None
     """What the gate is told."""
+    runner: ProjectRunner | None = None
+    """How tasks are run."""
     adapters: dict[str, dict[str, Any]] = {}
     """`[adapters.<id>]`: adapter.config without its id."""

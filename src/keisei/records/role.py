@@ -42,10 +42,13 @@ class RoleTools(Record, frozen=True, kw_only=True, rename="kebab"):
     """Regular expressions; each resolved simple command must match one."""
 
 
+EscalationPolicy = Literal["ask-via-return", "orchestrator-notify", "fail-fast"]
+
+
 class Escalation(Record, frozen=True, kw_only=True, rename="kebab"):
     """What happens when the agent is stuck or breaks a rule."""
 
-    policy: Literal["ask-via-return", "orchestrator-notify", "fail-fast"] = default("ask-via-return")
+    policy: EscalationPolicy = default("ask-via-return")
     """Questions in the report; a message and an approval before landing; or the first violation ends the task."""
 
 

@@ -58,7 +58,7 @@ def _utf16(key: str) -> bytes:
 
 
 def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.encoder.encode_basestring(value)
 
 
 def _scalar(value: object) -> str:

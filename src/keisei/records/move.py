@@ -1,0 +1,244 @@
+"""Moves: the values that cross the store's ports, one a verb. Internal: no published schema."""
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from keisei.records.artifact import ArtifactRecord
+from keisei.records.attempt import TaskAttempt
+from keisei.records.breaker import Breaker
+from keisei.records.bundle import BundleRecord
+from keisei.records.event import EventType
+from keisei.records.finding import FindingRecord
+from keisei.records.form import JsonObject
+from keisei.records.id import AdapterId, AttemptId, RunnerId, TaskId
+from keisei.records.outbox import OutboxItem
+from keisei.records.task import TaskRecord, TaskStatus
+
+
+class NewEvent(Struct, frozen=True, kw_only=True):
+    """A line of what happened; the store numbers and dates it."""
+
+    event_type: EventType
+    """What happened."""
+    task_id: TaskId | None = None
+    """To which task."""
+    attempt_id: AttemptId | None = None
+    """In which attempt."""
+    detail: JsonObject = {}
+    """More, by event type."""
+
+
+class NewEntry(Struct, frozen=True, kw_only=True):
+    """A ledger row; the store dates, hashes and seals it."""
+
+    kind: str
+    """What it tells of, in the past tense."""
+    actor: str
+    """Who did it."""
+    subject: str
+    """What it was done to, by id."""
+    body: JsonObject
+    """The facts."""
+    source: Literal["engine", "manual"] = "engine"
+    """Manual rows never feed an outcome."""
+
+
+class NewTask(Struct, frozen=True, kw_only=True):
+    """A task to be queued."""
+
+    task: TaskRecord
+    """Pending, never tried."""
+    breaker_id: AdapterId | None = None
+    """The adapter that will run it if nothing changes; while that one's breaker is open the task is passed over."""
+    depth: int = 0
+    """How many tasks stand above it: a follow-up of a follow-up has 2."""
+
+
+class Enqueued(Struct, frozen=True, kw_only=True):
+    """What became of a task at the door."""
+
+    task_id: TaskId
+    """The task's id; that of the earlier task where the key was known."""
+    created: bool
+    """False: the idempotency key, or the id, was known already and nothing was written."""
+
+
+class ClaimOrder(Struct, frozen=True, kw_only=True):
+    """Who wants how many tasks."""
+
+    runner_id: RunnerId
+    """Who will run them."""
+    attempt_ids: tuple[AttemptId, ...]
+    """An id for every attempt that may begin; their number is the number of tasks asked for."""
+    without_adapters: tuple[AdapterId, ...] = ()
+    """Adapters whose breaker is open."""
+
+
+class Claimed(Struct, frozen=True, kw_only=True):
+    """A task in somebody's hands."""
+
+    task: TaskRecord
+    """Running, or being recovered."""
+    attempt: TaskAttempt
+    """Open; its fence is the right to settle."""
+    returned: bool = False
+    """The harness has returned and its evidence is stored: it is never run again, only judged."""
+    postponed: int = 0
+    """How often the task was put off without using up an attempt."""
+    depth: int = 0
+    """How many tasks stand above it."""
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """An attempt has come further: it is about to start, or its harness has returned."""
+
+    stage: Literal["started", "returned"]
+    """Started is written before the harness is; returned after its evidence is stored."""
+    attempt: TaskAttempt
+    """The attempt as it is now; still open. Its fence must still hold."""
+    bundle: BundleRecord | None = None
+    """Written with `started`."""
+    events: tuple[NewEvent, ...] = ()
+    """Written with it."""
+
+
+class Settlement(Struct, frozen=True, kw_only=True):
+    """The end of an attempt: everything that is written, in one transaction or not at all."""
+
+    task: TaskRecord
+    """The task after the move."""
+    attempt: TaskAttempt
+    """Closed. Its fence must still hold."""
+    postponed: bool = False
+    """The attempt is not counted: a rate limit, or a runner that went away before it began."""
+    findings: tuple[FindingRecord, ...] = ()
+    """What verification said."""
+    artifacts: tuple[ArtifactRecord, ...] = ()
+    """Files the task was asked for."""
+    outbox: tuple[OutboxItem, ...] = ()
+    """What the outcome asks for."""
+    events: tuple[NewEvent, ...] = ()
+    """What happened."""
+    ledger: tuple[NewEntry, ...] = ()
+    """What must be provable."""
+    breaker: Breaker | None = None
+    """What was learnt of the adapter."""
+
+
+Settled = Literal["settled", "lost", "canceled"]
+"""Lost: the fence does not hold any more. Canceled: an operator was quicker. In both cases nothing was written."""
+
+
+class TaskMove(Struct, frozen=True, kw_only=True):
+    """A move of a task that nobody runs: an operator cancels, retries or frees it."""
+
+    task: TaskRecord
+    """The task after the move."""
+    was: TaskStatus
+    """The status it must have now; otherwise nothing is written."""
+    events: tuple[NewEvent, ...] = ()
+    """What happened."""
+    ledger: tuple[NewEntry, ...] = ()
+    """What must be provable."""
+
+
+class CancelOrder(Struct, frozen=True, kw_only=True):
+    """An operator wants a running task ended; its runner is told at the next heartbeat."""
+
+    task_id: TaskId | None
+    """Which; None for every running task."""
+    reason: str
+    """Why."""
+    actor: str
+    """Who."""
+
+
+class PauseOrder(Struct, frozen=True, kw_only=True):
+    """An operator stops or resumes claiming."""
+
+    scope: str
+    """`all`, or a runner's id."""
+    paused: bool
+    """Stop, or go on."""
+    reason: str
+    """Why."""
+    actor: str
+    """Who."""
+
+
+class Pause(Struct, frozen=True, kw_only=True):
+    """Where claiming is stopped."""
+
+    scope: str
+    """`all`, or a runner's id."""
+    reason: str
+    """Why."""
+    since: datetime
+    """Since when."""
+
+
+class Sweep(Struct, frozen=True, kw_only=True):
+    """Who looks for lost leases."""
+
+    runner_id: RunnerId | None
+    """Who will settle or resume what is found; its own attempts are left alone, save those in `unknown`."""
+    dead: tuple[RunnerId, ...] = ()
+    """Runners whose process is known to be gone; they are not waited for."""
+    unknown: tuple[AttemptId, ...] = ()
+    """Attempts that stand under `runner_id` although it does not know them: a claim whose answer was lost."""
+
+
+class Delivery(Struct, frozen=True, kw_only=True):
+    """One outbox row leaves, or is given up."""
+
+    item: OutboxItem
+    """The row after the delivery."""
+    task: NewTask | None = None
+    """The follow-up task, queued in the same transaction."""
+    events: tuple[NewEvent, ...] = ()
+    """What happened."""
+
+
+class TaskQuery(Struct, frozen=True, kw_only=True):
+    """Which tasks to list, newest first."""
+
+    statuses: tuple[TaskStatus, ...] = ()
+    """Only these; empty means all."""
+    task_type: str | None = None
+    """Only this type."""
+    source: str | None = None
+    """Only from this source."""
+    before: TaskId | None = None
+    """Older than this task: the next page."""
+    limit: int = 50
+    """At most so many."""
+
+
+class EventQuery(Struct, frozen=True, kw_only=True):
+    """Which events to list, oldest first."""
+
+    after: int = 0
+    """Only later ones."""
+    task_id: TaskId | None = None
+    """Only of this task."""
+    event_type: EventType | None = None
+    """Only of this kind."""
+    newest: bool = False
+    """The newest `limit` instead of the first after `after`; still oldest first."""
+    limit: int = 100
+    """At most so many."""
+
+
+class LedgerRow(Struct, frozen=True, kw_only=True):
+    """A ledger row as it is stored: bytes, hashes and its place in the chain."""
+
+    seq: int
+    """Its place; grows by one, no gaps."""
+    content: bytes
+    """The stored bytes: canonical JSON of kind, source, actor, subject, body, recorded_at."""
+    leaf_hash: str
+    """RFC 6962 leaf hash of the content, as stored."""
+    chain_hash: str
+    """The chain up to here, as stored."""
