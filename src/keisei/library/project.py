@@ -13,22 +13,7 @@ from keisei.records.adapter import AdapterConfig
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
 from keisei.records.project import ProjectFile
-
-BYPASS = (
-    "--dangerously-skip-permissions",
-    "--allow-dangerously-skip-permissions",
-    "--dangerously-bypass-approvals-and-sandbox",
-    "--dangerously-bypass-hook-trust",
-    "bypassPermissions",
-    "--full-auto",
-    "danger-full-access",
-    "approval_policy=never",
-    'approval_policy="never"',
-    "--yolo",
-    "--bare",
-    "--safe-mode",
-)
-"""Flags that give up a harness's guard, or the gate with it."""
+from keisei.rules.adapter import bypasses
 
 
 def project_file(layer: Layer) -> Path | None:
@@ -103,7 +88,7 @@ def check_adapter(loaded: Loaded, prefix: tuple[str, ...], adapter_id: str) -> I
         lists["autonomy", "required_args"] = getattr(autonomy, "required_args", ())
     for place, arguments in lists.items():
         for index, argument in enumerate(arguments):
-            if _bypasses(argument):
+            if bypasses(argument):
                 hint = 'say it openly: `autonomy = { profile = "trusted-vm" }`'
                 message = f"`{argument}` gives up a guard and may not stand in {place[-1]}"
                 yield loaded.document.problem("bypass-flag", (*prefix, *place, index), message, hint)
@@ -114,10 +99,6 @@ def check_adapter(loaded: Loaded, prefix: tuple[str, ...], adapter_id: str) -> I
     if provider is not None and provider.base_url and not getattr(adapter, "model", None):
         message = "a provider with a base_url needs a `model`"
         yield loaded.document.problem("missing-key", (*prefix, "provider"), message)
-
-
-def _bypasses(argument: str) -> bool:
-    return any(argument == flag or argument.endswith(f"={flag}") or argument.startswith(f"{flag}=") for flag in BYPASS)
 
 
 def unknown_adapter(name: str, adapters: Iterable[str]) -> tuple[str, str]:

@@ -1,0 +1,90 @@
+"""Hermes Agent. Success is a usage file that says completed and not failed, and an exit code of 0.
+
+Its one-shot form is the only one that leaves a machine-readable end. It ends with exit 0 when the model's server fails
+and prints the error as if it were the answer, so only the usage file counts. It takes a prompt on its command line and
+nowhere else, so it gets one sentence that names the file. One-shot approves by itself: the gate and the sandbox are
+what holds.
+"""
+
+from collections.abc import Mapping
+
+from keisei.adapters import fault, transcript
+from keisei.adapters.launch import QUIET, anew, config_of, guard_of, is_trusted, launch_of, model_of
+from keisei.adapters.port import PROMPT, Order, Probe
+from keisei.records.adapter import AdapterConfig, HermesAgentAdapter
+from keisei.records.attempt import Usage
+from keisei.records.error import Refused
+from keisei.records.form import JsonObject
+from keisei.records.launch import Exit, Launch
+from keisei.records.report import AgentReport, HarnessError
+
+kind = "hermes-agent"
+home: str | None = "hermes"
+USAGE = "usage.json"
+leaves: tuple[str, ...] = (USAGE,)
+
+ASK = "Read the file `{path}` from its first line to its last. It is your task: do all of it, and answer as it asks."
+KNOWN_COSTS = ("actual", "estimated", "included")
+
+
+def plan(order: Order) -> Launch:
+    """The command line, the prompt as a file. Raises Refused for what would free the agent."""
+    config = config_of(order, HermesAgentAdapter)
+    guard, trusted = guard_of(order), is_trusted(config)
+    anew(order)
+    if "pre_tool_call" not in guard.files.get("config.yaml", ""):
+        raise Refused("the harness's home has no hook before tool calls", "put `pre_tool_call` into its config.yaml")
+    model = model_of(order)
+    argv = [config.command, "-z", ASK.format(path=f"{order.run_folder}/{PROMPT}")]
+    argv += ["--usage-file", f"{order.run_folder}/{USAGE}", "--accept-hooks"]
+    argv += ["-m", model] if model else []
+    argv += ["--yolo"] if trusted else []
+    argv += config.extra_args
+    private = {"HERMES_HOME": f"{order.run_folder}/{home}", "HERMES_ACCEPT_HOOKS": "1"}
+    return launch_of(order, config, argv, env=QUIET | dict(order.env) | dict(guard.env) | private)
+
+
+def probe(config: AdapterConfig) -> Probe:
+    """The program has to be there."""
+    return Probe(program=getattr(config, "command", None))
+
+
+def read(ended: Exit, files: Mapping[str, bytes]) -> AgentReport:
+    """What its usage file says; standard output is its last message, or an error's text. Never raises."""
+    usage = transcript.json_object(files.get(USAGE, b""))
+    said = ended.stdout.decode("utf-8", "replace").strip()
+    error = fault.interruption(ended) or _error(ended, usage, said, written=USAGE in files)
+    usage = usage or {}
+    return AgentReport(
+        text=said if said and not error else None,
+        error=error,
+        usage=_usage(usage),
+        model=transcript.name(usage.get("model")),
+        session_ref=transcript.name(usage.get("session_id")),
+        turns=transcript.count(usage.get("api_calls")),
+    )
+
+
+def _error(ended: Exit, usage: JsonObject | None, said: str, *, written: bool) -> HarnessError | None:
+    if usage is None and written:
+        return HarnessError(kind="invalid", message=f"`{USAGE}` is not a JSON object")
+    if usage is None:
+        return fault.crash(ended, "it ended with exit 0 and no usage file" if ended.code == 0 else "")
+    if usage.get("failed") is not False:
+        message = transcript.text(usage.get("failure")) or said or "it says that it failed"
+        return fault.fault(fault.kind_of_words(message) or "crash", message, ended)
+    if usage.get("completed") is not True:
+        return fault.fault("limit", f"it stopped before it was done: {said}", ended)
+    if ended.code != 0:
+        return fault.crash(ended, f"{fault.how(ended)} although its usage file says completed")
+    if ended.stdout_truncated:
+        return fault.cut(ended)
+    return None
+
+
+def _usage(usage: JsonObject) -> Usage | None:
+    """Its counters are disjoint, as ours are. A cost it does not know is 0 there, and None here."""
+    cost = transcript.amount(usage.get("estimated_cost_usd")) if usage.get("cost_status") in KNOWN_COSTS else None
+    keys = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    counts = {key: transcript.count(usage.get(key)) for key in keys}
+    return transcript.told(Usage(**counts, cost_usd=cost))

@@ -1,0 +1,83 @@
+"""The port of an adapter: an order in, a launch out; an exit in, a report out. A module with these names is one."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+from keisei.records.adapter import AdapterConfig
+from keisei.records.launch import Call, Exit, Launch
+from keisei.records.report import AgentReport
+
+PROMPT = "prompt.md"
+"""Where whoever runs a launch writes the prompt, in the attempt's run folder, before the launch."""
+
+
+class Guard(Struct, frozen=True, kw_only=True):
+    """What hangs the gate into a harness for one attempt. hooks/ builds it; an adapter only checks and passes it on."""
+
+    settings: str | None = None
+    """Claude Code: the JSON that `--settings` gets, with the hook in it."""
+    files: Mapping[str, str] = {}
+    """Codex, Hermes: files of the harness's private home by name, written there before the launch."""
+    env: Mapping[str, str] = {}
+    """Variables that the gate's client needs."""
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """What one attempt asks of its adapter."""
+
+    config: AdapterConfig
+    """How the harness is reached."""
+    model: str | None = None
+    """The task's model, else the profile's, else the adapter's; None leaves it to the harness."""
+    prompt: bytes
+    """What the agent is told, UTF-8. It travels on standard input or as a file, never on the command line."""
+    cwd: str
+    """The folder the harness works in, absolute."""
+    env: Mapping[str, str]
+    """The whole environment: allow-listed variables, the adapter's, secrets. No value above 96 kB."""
+    args: tuple[str, ...] = ()
+    """Arguments of the task's payload, for a script."""
+    run_folder: str
+    """The attempt's private folder, absolute: the prompt, the harness's home and what it leaves are in it."""
+    guard: Guard | None = None
+    """The gate. A harness with tools is refused without one."""
+    settings_files: Mapping[str, str] = {}
+    """The text of every settings file that the autonomy requires, by the path the adapter's table names."""
+    resume: str | None = None
+    """The session to go on with; None begins a new one."""
+
+
+class Probe(Struct, frozen=True, kw_only=True):
+    """How to find out whether a harness can be reached. Everything named here has to be there."""
+
+    program: str | None = None
+    """A program: a path where it has a slash, else looked up on PATH."""
+    url: str | None = None
+    """An address that is asked with GET."""
+    statuses: tuple[int, int] = (200, 299)
+    """The first and the last status that count as an answer."""
+
+
+class Adapter(Protocol):
+    """One kind of harness. Pure: every function is one of its arguments alone."""
+
+    kind: str
+    """The `kind` of the adapter's table."""
+    home: str | None
+    """The harness's private home inside the run folder, where the guard's files belong; None where it needs none."""
+    leaves: tuple[str, ...]
+    """Patterns, relative to the run folder, of the files `read` wants to see: regular ones, of bounded size."""
+
+    def plan(self, order: Order) -> Launch | Call:
+        """How to run it. Raises Refused for whatever would free the agent, and for what no command line can hold."""
+
+    def read(self, ended: Exit, files: Mapping[str, bytes]) -> AgentReport:
+        """What came out. Never raises: output of any bytes is a report, with an error where it is not what is written.
+
+        `files` holds what `leaves` found, by path relative to the run folder.
+        """
+
+    def probe(self, config: AdapterConfig) -> Probe:
+        """What has to be there before an attempt is worth starting."""
