@@ -1,0 +1,131 @@
+"""Claim: the best tasks that are due, each with an open attempt, one higher fence and its event, in one transaction.
+
+The open attempt is the lease: an index allows one a task, and its fence is what settling asks for.
+"""
+
+from datetime import datetime
+from functools import cache
+
+from keisei.records.attempt import TaskAttempt
+from keisei.records.id import AdapterId, AttemptId, RunnerId
+from keisei.records.move import Claimed, ClaimOrder
+from keisei.store.clock import moment
+from keisei.store.row import TASK, TASK_WIDTH, Row, json, name, task_of
+from keisei.store.sqlite import Sqlite, fetched
+from keisei.store.step import CLOCK, Executor, chain
+
+UNRESOLVED = AdapterId("unresolved")
+"""The adapter of an attempt before one was chosen."""
+
+_MAY = """SELECT 1 FROM runners WHERE runner_id = :runner AND state = 'active'
+    AND NOT EXISTS (SELECT 1 FROM pauses WHERE scope IN ('all', :runner))"""
+_TAKE = "status = 'running', ready = 2, attempt_count = t.attempt_count + 1, fence = t.fence + 1"
+_TAKEN = f"{TASK}, t.fence, t.postponed, t.depth, t.rank, t.seq"
+
+# That a claimable task has a try left is a CHECK of the table, so it is no condition here. How many stands in the text:
+# SQLite would compile the statement anew for every value it is given there, and PostgreSQL plans for it.
+_SQLITE = f"""
+UPDATE tasks AS t SET {_TAKE}, started_at = COALESCE(started_at, :now), updated_at = max(updated_at, :now)
+WHERE seq IN (
+    SELECT seq FROM tasks INDEXED BY tasks_ready WHERE ready = 1 %s ORDER BY rank, seq LIMIT %d
+) RETURNING {_TAKEN.replace("t.", "")}
+"""  # noqa: S608 - constants
+_SQLITE_WITHOUT = "AND (breaker_id IS NULL OR breaker_id NOT IN (SELECT value FROM json_each(:without)))"
+_ATTEMPT = """
+INSERT INTO attempts (attempt_id, task_id, runner_id, fence, started_at, adapter_id) VALUES (?, ?, ?, ?, ?, ?)
+"""
+_EVENT = "INSERT INTO events (event_type, task_id, attempt_id, detail, created_at) VALUES ('task_claimed', ?, ?, ?, ?)"
+
+# The rows are updated by an array and not by a join, so that no plan reads the whole table.
+_FOUND = f"""found AS MATERIALIZED (
+    SELECT t.seq FROM tasks t WHERE t.ready = 1 AND EXISTS ({_MAY}) %s
+    ORDER BY t.rank, t.seq LIMIT %d FOR UPDATE SKIP LOCKED
+)"""  # noqa: S608 - constants
+_POSTGRES_WITHOUT = "AND (t.breaker_id IS NULL OR t.breaker_id <> ALL(:without::text[]))"
+_MOVED = f"""moved AS (
+    UPDATE tasks t
+    SET {_TAKE}, started_at = COALESCE(t.started_at, clock.us), updated_at = greatest(t.updated_at, clock.us)
+    FROM clock WHERE t.seq = ANY(ARRAY(SELECT seq FROM found)) RETURNING {_TAKEN}, clock.us
+), taken AS (
+    SELECT moved.*, (:attempts::text[])[row_number() OVER (ORDER BY rank, seq)] AS attempt_id FROM moved
+), tried AS (
+    INSERT INTO attempts (attempt_id, task_id, runner_id, fence, started_at, adapter_id)
+    SELECT attempt_id, task_id, :runner, fence, us, COALESCE(adapter_id, 'unresolved') FROM taken ORDER BY rank, seq
+), told AS (
+    INSERT INTO events (event_type, task_id, attempt_id, detail, created_at)
+    SELECT 'task_claimed', task_id, attempt_id,
+        json_build_object('runner_id', :runner::text, 'fence', fence, 'attempt', attempt_count)::text, us
+    FROM taken ORDER BY rank, seq
+)"""  # noqa: S608 - constants
+
+
+def claim_sqlite(db: Sqlite, order: ClaimOrder) -> list[Claimed]:
+    """Take as many as there are attempt ids, best first. Nothing where the runner is not active, or paused."""
+    now_us = db.now_us()
+    statement = sqlite_statement(len(order.attempt_ids), bool(order.without_adapters))
+    params = {"now": now_us, "without": json(order.without_adapters)}
+    with db.write() as cursor:
+        if not fetched(cursor, _MAY, {"runner": order.runner_id}):
+            return []
+        rows = fetched(cursor, statement, params)
+        rows.sort(key=_place)
+        taken = list(zip(order.attempt_ids, rows, strict=False))
+        for attempt_id, row in taken:
+            cursor.execute(_ATTEMPT, _attempt_row(attempt_id, row, order.runner_id, now_us))
+            cursor.execute(_EVENT, (row[0], attempt_id, _detail(row, order.runner_id), now_us))
+    return [_claimed(row, order, attempt_id, moment(now_us)) for attempt_id, row in taken]
+
+
+def claim_postgres(db: Executor, order: ClaimOrder) -> list[Claimed]:
+    """As `claim_sqlite`, in one statement; claims at the same time pass over each other's rows."""
+    params = {
+        "runner": order.runner_id,
+        "attempts": list(order.attempt_ids),
+        "without": list(order.without_adapters),
+    }
+    statement = postgres_statement(len(order.attempt_ids), bool(order.without_adapters))
+    rows = db.execute(statement, params) if order.attempt_ids else []
+    return [_claimed(row, order, row[-1], moment(row[-2])) for row in rows]
+
+
+@cache
+def sqlite_statement(slots: int, without: bool) -> str:  # noqa: FBT001 - two texts
+    """The claim. It reads the index `tasks_ready` from its beginning, and nothing else of the table."""
+    return _SQLITE % (_SQLITE_WITHOUT if without else "", slots)
+
+
+@cache
+def postgres_statement(slots: int, without: bool) -> str:  # noqa: FBT001 - two texts
+    """The claim, attempts and events included."""
+    found = _FOUND % (_POSTGRES_WITHOUT if without else "", slots)
+    return chain(CLOCK, found, _MOVED, result="SELECT * FROM taken ORDER BY rank, seq")
+
+
+def _place(row: Row) -> tuple[int, int]:
+    return row[TASK_WIDTH + 3], row[TASK_WIDTH + 4]
+
+
+def _attempt_row(attempt_id: AttemptId, row: Row, runner_id: RunnerId, now_us: int) -> Row:
+    return name(attempt_id), row[0], runner_id, row[TASK_WIDTH], now_us, row[6] or UNRESOLVED
+
+
+def _detail(row: Row, runner_id: RunnerId) -> str:
+    return json({"runner_id": runner_id, "fence": row[TASK_WIDTH], "attempt": row[9]})
+
+
+def _claimed(row: Row, order: ClaimOrder, attempt_id: AttemptId, now: datetime) -> Claimed:
+    task = task_of(row)
+    attempt = TaskAttempt(
+        attempt_id=attempt_id,
+        task_id=task.task_id,
+        adapter_id=task.requested_adapter_id or UNRESOLVED,
+        adapter_kind="unresolved",
+        model=None,
+        runner_id=order.runner_id,
+        started_at=now,
+        ended_at=None,
+        exit_status=None,
+        retry_class="none",
+        fence=row[TASK_WIDTH],
+    )
+    return Claimed(task=task, attempt=attempt, postponed=row[TASK_WIDTH + 1], depth=row[TASK_WIDTH + 2])

@@ -1,0 +1,81 @@
+"""What both stores do alike: reading in one text, and what a ledger or a bell of their own does for them."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from keisei.engine.ports import Bell, Ledger
+from keisei.records.breaker import Breaker
+from keisei.records.ledger import LedgerEntry
+from keisei.records.move import LedgerRow, NewEntry, Pause
+from keisei.records.outbox import OutboxItem, OutboxStatus
+from keisei.records.runner import RunnerRecord
+from keisei.store.breaker import breakers
+from keisei.store.clock import moment
+from keisei.store.due import next_due
+from keisei.store.order import pauses
+from keisei.store.outbox import outbox, pending
+from keisei.store.runner import runners
+from keisei.store.view import Reading
+
+
+class Either(Reading):
+    """A store without its moves."""
+
+    _ledger: Ledger
+    _bell: Bell
+
+    def now(self) -> datetime:
+        """The store's time, aware UTC."""
+        return moment(self._reader.now_us())
+
+    def next_due(self) -> datetime | None:
+        """When the next delayed task becomes due; None where nothing is delayed."""
+        return next_due(self._reader)
+
+    def runners(self, *, gone: bool = False) -> list[RunnerRecord]:
+        """Runners that are active or draining; with `gone` the others too, newest first."""
+        return runners(self._reader, gone=gone)
+
+    def pauses(self) -> list[Pause]:
+        """Where claiming is stopped."""
+        return pauses(self._reader)
+
+    def breakers(self) -> list[Breaker]:
+        """What is known of adapters that failed."""
+        return breakers(self._reader)
+
+    def pending(self, limit: int) -> list[OutboxItem]:
+        """Outbox rows that wait for delivery, oldest first."""
+        return pending(self._reader, limit)
+
+    def outbox(self, status: OutboxStatus | None, limit: int) -> list[OutboxItem]:
+        """Outbox rows, newest first."""
+        return outbox(self._reader, status, limit)
+
+    def ring(self) -> None:
+        """Tell waiting runners that there is something to do. Never raises; a signal handler may call it."""
+        self._bell.ring()
+
+    def wait(self, timeout_s: float) -> None:
+        """Wait for a ring or the time. Returns early at will."""
+        self._bell.wait(timeout_s)
+
+    def append(self, entry: NewEntry) -> LedgerEntry:
+        """Write one ledger row and seal it."""
+        return self._ledger.append(entry)
+
+    def entries(self, after: int = 0, limit: int = 100, kind: str | None = None) -> list[LedgerEntry]:
+        """Sealed ledger rows after a place, in order."""
+        return self._ledger.entries(after, limit, kind)
+
+    def entry(self, seq: int) -> LedgerEntry | None:
+        """One ledger row."""
+        return self._ledger.entry(seq)
+
+    def rows(self) -> Iterator[LedgerRow]:
+        """Every sealed ledger row as it is stored, in order."""
+        return self._ledger.rows()
+
+    def unsealed(self) -> int:
+        """How many ledger rows are written and not sealed yet."""
+        return self._ledger.unsealed()

@@ -1,0 +1,50 @@
+"""Notes: writing events, and their end."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import apsw
+
+from keisei.records.move import NewEvent
+from keisei.store.clock import microseconds
+from keisei.store.row import json
+from keisei.store.sqlite import Sqlite, fetched
+from keisei.store.step import ALWAYS, CLOCK, EVENTS, Executor, chain, event_params
+
+_INSERT = "INSERT INTO events (event_type, task_id, attempt_id, detail, created_at) VALUES (?, ?, ?, ?, ?)"
+_NOTE = chain(CLOCK, ALWAYS, EVENTS)
+# Some thousands at once, so that nobody waits long for it. They stand in the order of time, so only the oldest are
+# looked at, and no index on the time is needed.
+_PRUNE = """
+DELETE FROM events WHERE created_at < :before AND id IN (SELECT id FROM events ORDER BY id LIMIT 5000) RETURNING 1
+"""
+
+
+def write_events(cursor: apsw.Cursor, events: Sequence[NewEvent], now_us: int) -> None:
+    """Write events inside a transaction of SQLite."""
+    for event in events:
+        cursor.execute(_INSERT, (event.event_type, event.task_id, event.attempt_id, json(event.detail), now_us))
+
+
+def note_sqlite(db: Sqlite, events: Sequence[NewEvent]) -> None:
+    """Write events that belong to no other move."""
+    if events:
+        with db.write() as cursor:
+            write_events(cursor, events, db.now_us())
+
+
+def note_postgres(db: Executor, events: Sequence[NewEvent]) -> None:
+    """As `note_sqlite`."""
+    if events:
+        db.execute(_NOTE, event_params(events))
+
+
+def prune_sqlite(db: Sqlite, before: datetime) -> int:
+    """Remove events older than that, of the oldest 5000. How many."""
+    with db.write() as cursor:
+        return len(fetched(cursor, _PRUNE, {"before": microseconds(before)}))
+
+
+def prune_postgres(db: Executor, before: datetime) -> int:
+    """As `prune_sqlite`."""
+    return len(db.execute(_PRUNE, {"before": microseconds(before)}))

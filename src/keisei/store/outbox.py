@@ -1,0 +1,136 @@
+"""Outbox: what outcomes ask for. Settling writes the rows, delivering writes what became of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from keisei.records.id import AttemptId, TaskId
+from keisei.records.move import Delivery
+from keisei.records.outbox import OutboxItem, OutboxStatus
+from keisei.store.clock import maybe_microseconds, maybe_moment, microseconds, moment
+from keisei.store.enqueue import ADDED, insert, task_params, task_rows
+from keisei.store.note import write_events
+from keisei.store.reader import Reader
+from keisei.store.row import Row, json, maybe_text, name, parsed
+from keisei.store.sqlite import Sqlite, fetched
+from keisei.store.step import CLOCK, EVENTS, Executor, chain, event_params
+
+COLUMNS = {
+    "key": "text",
+    "kind": "text",
+    "task_id": "text",
+    "attempt_id": "text",
+    "payload": "text",
+    "status": "text",
+    "reason": "text",
+    "tries": "bigint",
+    "created_at": "bigint",
+    "delivered_at": "bigint",
+}
+"""What is written of a row, and PostgreSQL's types for it."""
+
+_names = ", ".join(COLUMNS)
+_lists = ", ".join(f":o_{column}::{kind}[]" for column, kind in COLUMNS.items())
+_INSERT = f"INSERT INTO outbox ({_names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608
+ASKED = f"""asked AS (
+    INSERT INTO outbox ({_names})
+    SELECT {_names} FROM done, unnest({_lists}) WITH ORDINALITY AS o ({_names}, n) ORDER BY n ON CONFLICT DO NOTHING
+)"""  # noqa: S608 - constants
+"""The step of PostgreSQL that writes rows."""
+
+# Who says "delivered" must have seen the last try; who says "tried once more" must be the first to say so. IS TRUE
+# keeps a plan from reading all pending rows to find one.
+_UPDATE = """
+UPDATE outbox SET status = :status, reason = :reason, tries = :tries, delivered_at = :delivered_at
+WHERE key = :key AND (status = 'pending') IS TRUE
+    AND (tries < :tries OR (tries = :tries AND :status <> 'pending'))
+RETURNING 1
+"""
+_DONE = f"done AS ({_UPDATE})"
+_PENDING = f"SELECT {_names} FROM outbox WHERE status = 'pending' ORDER BY seq LIMIT :limit"  # noqa: S608 - constants
+_NEWEST = f"SELECT {_names} FROM outbox ORDER BY seq DESC LIMIT :limit"  # noqa: S608 - constants
+_OF_STATUS = f"SELECT {_names} FROM outbox WHERE status = :status ORDER BY seq DESC LIMIT :limit"  # noqa: S608
+
+
+def ask(cursor: apsw.Cursor, items: Sequence[OutboxItem]) -> None:
+    """Write rows inside a transaction of SQLite. A key that is known is the same effect, and writes nothing."""
+    cursor.executemany(_INSERT, [_row(item) for item in items])
+
+
+def ask_params(items: Sequence[OutboxItem]) -> dict[str, Any]:
+    """What `ASKED` writes."""
+    rows = [_row(item) for item in items]
+    return {f"o_{column}": [row[index] for row in rows] for index, column in enumerate(COLUMNS)}
+
+
+def pending(db: Reader, limit: int) -> list[OutboxItem]:
+    """Rows that wait for delivery, oldest first."""
+    return [_item(row) for row in db.read(_PENDING, {"limit": max(0, limit)})]
+
+
+def outbox(db: Reader, status: OutboxStatus | None, limit: int) -> list[OutboxItem]:
+    """Rows, newest first."""
+    statement = _NEWEST if status is None else _OF_STATUS
+    params = {"limit": max(0, limit)} | ({} if status is None else {"status": status})
+    return [_item(row) for row in db.read(statement, params)]
+
+
+def deliver_sqlite(db: Sqlite, delivery: Delivery) -> bool:
+    """Write what became of a row, with the task it leads to. False: somebody was quicker, nothing was written."""
+    now_us = db.now_us()
+    tasks = task_rows([delivery.task] if delivery.task else [], now_us)
+    with db.write() as cursor:
+        if not fetched(cursor, _UPDATE, _params(delivery.item)):
+            return False
+        insert(cursor, tasks, now_us)
+        write_events(cursor, delivery.events, now_us)
+    return True
+
+
+def deliver_postgres(db: Executor, delivery: Delivery) -> bool:
+    """As `deliver_sqlite`, in one statement."""
+    rows = task_rows([delivery.task] if delivery.task else [], db.now_us())
+    statement = chain(CLOCK, _DONE, ADDED if rows else "", EVENTS if delivery.events else "")
+    params = {**_params(delivery.item), **task_params(rows), **event_params(delivery.events)}
+    return bool(db.execute(statement, params))
+
+
+def _params(item: OutboxItem) -> dict[str, Any]:
+    return {
+        "key": item.key,
+        "status": item.status,
+        "reason": maybe_text(item.reason),
+        "tries": item.tries,
+        "delivered_at": maybe_microseconds(item.delivered_at),
+    }
+
+
+def _row(item: OutboxItem) -> Row:
+    return (
+        name(item.key),
+        item.kind,
+        item.task_id,
+        item.attempt_id,
+        json(item.payload),
+        item.status,
+        maybe_text(item.reason),
+        item.tries,
+        microseconds(item.created_at),
+        maybe_microseconds(item.delivered_at),
+    )
+
+
+def _item(row: Row) -> OutboxItem:
+    return OutboxItem(
+        key=row[0],
+        kind=row[1],
+        task_id=TaskId(row[2]),
+        attempt_id=AttemptId(row[3]),
+        payload=parsed(row[4]),
+        status=row[5],
+        reason=row[6],
+        tries=row[7],
+        created_at=moment(row[8]),
+        delivered_at=maybe_moment(row[9]),
+    )

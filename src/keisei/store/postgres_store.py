@@ -1,0 +1,125 @@
+"""The store on PostgreSQL: any number of machines."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from keisei.records.id import AdapterId, RunnerId, TaskId
+from keisei.records.move import (
+    CancelOrder,
+    Claimed,
+    ClaimOrder,
+    Delivery,
+    Enqueued,
+    NewEvent,
+    NewTask,
+    PauseOrder,
+    Progress,
+    Settled,
+    Settlement,
+    Sweep,
+    TaskMove,
+)
+from keisei.records.runner import Beat, RunnerRecord
+from keisei.store.breaker import reset_breaker_postgres
+from keisei.store.claim import claim_postgres
+from keisei.store.clock import Clock
+from keisei.store.due import wake_due_postgres
+from keisei.store.either import Either
+from keisei.store.enqueue import enqueue_postgres
+from keisei.store.note import note_postgres, prune_postgres
+from keisei.store.notify import NotifyBell
+from keisei.store.order import move_postgres, pause_postgres, request_cancel_postgres
+from keisei.store.outbox import deliver_postgres
+from keisei.store.postgres import Postgres
+from keisei.store.progress import progress_postgres
+from keisei.store.runner import beat_postgres, drain_postgres, leave_postgres, register_postgres
+from keisei.store.seal import PostgresLedger
+from keisei.store.settle import settle_postgres
+from keisei.store.sweep import adopt_postgres, sweep_postgres
+
+
+class PostgresStore(Either):
+    """One database. Any number of threads may use it."""
+
+    def __init__(self, url: str, clock: Clock | None) -> None:
+        """Connect, and bring the database up to date. Raises OperatorError or WorldFault, in one sentence."""
+        self._reader: Postgres = Postgres(url, clock)
+        self._ledger = PostgresLedger(self._reader)
+        self._bell: NotifyBell = NotifyBell(self._reader.connect)
+
+    def enqueue(self, tasks: Sequence[NewTask]) -> list[Enqueued]:
+        """Queue tasks in one commit, each with its event. A known key or id writes nothing."""
+        return enqueue_postgres(self._reader, tasks)
+
+    def wake_due(self) -> int:
+        """Make delayed tasks whose moment has come claimable. How many."""
+        return wake_due_postgres(self._reader)
+
+    def claim(self, order: ClaimOrder) -> list[Claimed]:
+        """Take claimable tasks, best first."""
+        return claim_postgres(self._reader, order)
+
+    def progress(self, progress: Progress) -> bool:
+        """Write how far an attempt has come. False: its fence does not hold."""
+        return progress_postgres(self._reader, progress)
+
+    def settle(self, settlement: Settlement) -> Settled:
+        """Close the attempt and move its task."""
+        return settle_postgres(self._reader, settlement)
+
+    def move(self, move: TaskMove) -> bool:
+        """Move a task that nobody runs. False: it has another status by now."""
+        return move_postgres(self._reader, move)
+
+    def request_cancel(self, order: CancelOrder) -> tuple[TaskId, ...]:
+        """Ask the runners of running tasks to end them."""
+        return request_cancel_postgres(self._reader, order)
+
+    def register(self, runner: RunnerRecord) -> None:
+        """A runner begins; its heartbeat starts now."""
+        register_postgres(self._reader, runner)
+
+    def beat(self, runner_id: RunnerId) -> Beat:
+        """Renew the lease."""
+        return beat_postgres(self._reader, runner_id)
+
+    def drain(self, runner_id: RunnerId) -> bool:
+        """Tell a runner to take nothing new. False where it is not active."""
+        return drain_postgres(self._reader, runner_id)
+
+    def leave(self, runner_id: RunnerId) -> None:
+        """A runner stops by itself."""
+        leave_postgres(self._reader, runner_id)
+
+    def sweep(self, sweep: Sweep) -> list[Claimed]:
+        """Give up who is gone, and take its open attempts."""
+        return sweep_postgres(self._reader, sweep)
+
+    def adopt(self, claimed: Claimed, runner_id: RunnerId) -> Claimed | None:
+        """Put an attempt that sweep found under a living runner. None: too late."""
+        return adopt_postgres(self._reader, claimed, runner_id)
+
+    def pause(self, order: PauseOrder) -> None:
+        """Stop or resume claiming."""
+        pause_postgres(self._reader, order)
+
+    def reset_breaker(self, adapter_id: AdapterId, actor: str) -> bool:
+        """Forget an adapter's failures. False where there were none."""
+        return reset_breaker_postgres(self._reader, adapter_id, actor)
+
+    def note(self, events: Sequence[NewEvent]) -> None:
+        """Write events that belong to no other move."""
+        note_postgres(self._reader, events)
+
+    def prune(self, before: datetime) -> int:
+        """Remove events older than that, some thousands at once. How many."""
+        return prune_postgres(self._reader, before)
+
+    def deliver(self, delivery: Delivery) -> bool:
+        """Write what became of an outbox row. False: somebody was quicker."""
+        return deliver_postgres(self._reader, delivery)
+
+    def close(self) -> None:
+        """Give back connections, locks and sockets. Safe to say twice."""
+        self._bell.close()
+        self._reader.close()

@@ -1,0 +1,126 @@
+"""The store on SQLite: one machine, one file, nothing to install."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from keisei.records.id import AdapterId, RunnerId, TaskId
+from keisei.records.move import (
+    CancelOrder,
+    Claimed,
+    ClaimOrder,
+    Delivery,
+    Enqueued,
+    NewEvent,
+    NewTask,
+    PauseOrder,
+    Progress,
+    Settled,
+    Settlement,
+    Sweep,
+    TaskMove,
+)
+from keisei.records.runner import Beat, RunnerRecord
+from keisei.store.bell import SocketBell
+from keisei.store.breaker import reset_breaker_sqlite
+from keisei.store.claim import claim_sqlite
+from keisei.store.clock import Clock
+from keisei.store.due import wake_due_sqlite
+from keisei.store.either import Either
+from keisei.store.enqueue import enqueue_sqlite
+from keisei.store.ledger import SqliteLedger
+from keisei.store.note import note_sqlite, prune_sqlite
+from keisei.store.order import move_sqlite, pause_sqlite, request_cancel_sqlite
+from keisei.store.outbox import deliver_sqlite
+from keisei.store.progress import progress_sqlite
+from keisei.store.runner import beat_sqlite, drain_sqlite, leave_sqlite, register_sqlite
+from keisei.store.settle import settle_sqlite
+from keisei.store.sqlite import Sqlite
+from keisei.store.sweep import adopt_sqlite, sweep_sqlite
+
+
+class SqliteStore(Either):
+    """One database. Any number of threads may use it."""
+
+    def __init__(self, path: Path, clock: Clock, bell_folder: Path | None = None) -> None:
+        """Open the file, made or brought up to date if need be. Raises OperatorError or WorldFault, in one sentence."""
+        self._bell: SocketBell = SocketBell(bell_folder)
+        self._reader: Sqlite = Sqlite(path, clock)
+        self._ledger = SqliteLedger(self._reader)
+
+    def enqueue(self, tasks: Sequence[NewTask]) -> list[Enqueued]:
+        """Queue tasks in one commit, each with its event. A known key or id writes nothing."""
+        return enqueue_sqlite(self._reader, tasks)
+
+    def wake_due(self) -> int:
+        """Make delayed tasks whose moment has come claimable. How many."""
+        return wake_due_sqlite(self._reader)
+
+    def claim(self, order: ClaimOrder) -> list[Claimed]:
+        """Take claimable tasks, best first."""
+        return claim_sqlite(self._reader, order)
+
+    def progress(self, progress: Progress) -> bool:
+        """Write how far an attempt has come. False: its fence does not hold."""
+        return progress_sqlite(self._reader, progress)
+
+    def settle(self, settlement: Settlement) -> Settled:
+        """Close the attempt and move its task."""
+        return settle_sqlite(self._reader, settlement)
+
+    def move(self, move: TaskMove) -> bool:
+        """Move a task that nobody runs. False: it has another status by now."""
+        return move_sqlite(self._reader, move)
+
+    def request_cancel(self, order: CancelOrder) -> tuple[TaskId, ...]:
+        """Ask the runners of running tasks to end them."""
+        return request_cancel_sqlite(self._reader, order)
+
+    def register(self, runner: RunnerRecord) -> None:
+        """A runner begins; its heartbeat starts now."""
+        register_sqlite(self._reader, runner)
+
+    def beat(self, runner_id: RunnerId) -> Beat:
+        """Renew the lease."""
+        return beat_sqlite(self._reader, runner_id)
+
+    def drain(self, runner_id: RunnerId) -> bool:
+        """Tell a runner to take nothing new. False where it is not active."""
+        return drain_sqlite(self._reader, runner_id)
+
+    def leave(self, runner_id: RunnerId) -> None:
+        """A runner stops by itself."""
+        leave_sqlite(self._reader, runner_id)
+
+    def sweep(self, sweep: Sweep) -> list[Claimed]:
+        """Give up who is gone, and take its open attempts."""
+        return sweep_sqlite(self._reader, sweep)
+
+    def adopt(self, claimed: Claimed, runner_id: RunnerId) -> Claimed | None:
+        """Put an attempt that sweep found under a living runner. None: too late."""
+        return adopt_sqlite(self._reader, claimed, runner_id)
+
+    def pause(self, order: PauseOrder) -> None:
+        """Stop or resume claiming."""
+        pause_sqlite(self._reader, order)
+
+    def reset_breaker(self, adapter_id: AdapterId, actor: str) -> bool:
+        """Forget an adapter's failures. False where there were none."""
+        return reset_breaker_sqlite(self._reader, adapter_id, actor)
+
+    def note(self, events: Sequence[NewEvent]) -> None:
+        """Write events that belong to no other move."""
+        note_sqlite(self._reader, events)
+
+    def prune(self, before: datetime) -> int:
+        """Remove events older than that, some thousands at once. How many."""
+        return prune_sqlite(self._reader, before)
+
+    def deliver(self, delivery: Delivery) -> bool:
+        """Write what became of an outbox row. False: somebody was quicker."""
+        return deliver_sqlite(self._reader, delivery)
+
+    def close(self) -> None:
+        """Give back connections, locks and sockets. Safe to say twice."""
+        self._bell.close()
+        self._reader.close()

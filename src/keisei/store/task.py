@@ -1,0 +1,117 @@
+"""Reading tasks: one, a page, their numbers, and what an agent finished before."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from keisei.records.id import AgentId, AttemptId, ProfileId, RunnerId, TaskId
+from keisei.records.move import TaskQuery
+from keisei.records.task import Lease, TaskRecord, TaskStatus
+from keisei.store.ask import bounded, known
+from keisei.store.clock import moment
+from keisei.store.reader import Reader, Row
+from keisei.store.row import TASK, TASK_WIDTH, task_of
+
+PLACES: dict[TaskStatus, tuple[int, ...]] = {
+    "pending": (0, 1),
+    "retryable_failure": (0, 1),
+    "running": (2,),
+    "completed": (3,),
+    "permanent_failure": (3,),
+    "operator_canceled": (3,),
+    "blocked": (4,),
+}
+"""Where a status stands: the partial indexes go by it."""
+
+LEASED = f"""
+SELECT {TASK}, a.attempt_id, a.runner_id, a.fence, r.heartbeat_at + r.lease_us FROM tasks t
+LEFT JOIN attempts a ON a.task_id = t.task_id AND a.ended_at IS NULL
+LEFT JOIN runners r ON r.runner_id = a.runner_id
+"""  # noqa: S608 - our own columns
+ONE = f"{LEASED} WHERE t.task_id = :task_id"
+DEPTH = "SELECT depth FROM tasks WHERE task_id = :task_id"
+BEFORE = "{seq} < (SELECT b.seq FROM tasks b WHERE b.task_id = :before)"
+MEMORY = f"""
+SELECT {TASK} FROM tasks t WHERE t.ready = 3 AND {{agent}} AND t.profile_id = :profile_id
+ORDER BY t.finished_at DESC, t.seq DESC LIMIT :limit
+"""  # noqa: S608 - our own columns
+COUNTS = " UNION ALL ".join(
+    f"SELECT status, count(*) FROM tasks WHERE ready = {ready} GROUP BY status"  # noqa: S608 - a number
+    for ready in range(5)
+)
+CLAIMABLE = """
+SELECT (SELECT count(*) FROM tasks WHERE ready = 1)
+    + (SELECT count(*) FROM tasks WHERE ready = 0 AND available_at <= :now_us)
+"""
+
+
+def read_task(reader: Reader, task_id: TaskId) -> TaskRecord | None:
+    """One task, with its lease while it runs."""
+    return next(map(_task, reader.read(ONE, {"task_id": known(task_id)})), None)
+
+
+def read_tasks(reader: Reader, query: TaskQuery) -> list[TaskRecord]:
+    """A page of tasks, newest first. Older than a task that is not there: none."""
+    asked: dict[str, Any] = {"limit": bounded(query.limit)}
+    narrow = []
+    for name in ("task_type", "source", "before"):
+        value = getattr(query, name)
+        if value is not None:
+            narrow.append(BEFORE if name == "before" else f"{name} = :{name}")
+            asked[name] = known(value)
+    pages = " UNION ALL ".join(_page(place, narrow) for place in _places(query.statuses))
+    sql = f"{LEASED} WHERE t.seq IN ({pages}) ORDER BY t.seq DESC LIMIT :limit"
+    return list(map(_task, reader.read(sql, asked)))
+
+
+def _places(statuses: tuple[TaskStatus, ...]) -> list[str]:
+    """Conditions that each fit one index: the key itself where every status is wanted."""
+    found = [(ready, status) for status in dict.fromkeys(statuses) for ready in PLACES[status]]
+    return [f"ready = {ready} AND status = '{status}'" for ready, status in found] or ["TRUE"]
+
+
+def _page(place: str, narrow: list[str]) -> str:
+    """The newest of one place. Tasks that wait are indexed by another order: they are few, and sorted here.
+
+    The plus keeps the planner from walking through every finished task instead.
+    """
+    seq = "+seq" if place.startswith(("ready = 0", "ready = 1")) else "seq"
+    chosen = " AND ".join((place, *narrow)).format(seq=seq)
+    return f"SELECT seq FROM (SELECT seq FROM tasks WHERE {chosen} ORDER BY {seq} DESC LIMIT :limit) p"  # noqa: S608
+
+
+def read_depth(reader: Reader, task_id: TaskId) -> int:
+    """How many tasks stand above a task; 0 for one nobody knows."""
+    return next((int(row[0]) for row in reader.read(DEPTH, {"task_id": known(task_id)})), 0)
+
+
+def count_tasks(reader: Reader) -> dict[TaskStatus, int]:
+    """How many tasks have which status; every status is there."""
+    counts: dict[TaskStatus, int] = dict.fromkeys(PLACES, 0)
+    for status, number in reader.read(COUNTS, {}):
+        counts[status] += number
+    return counts
+
+
+def count_claimable(reader: Reader, now_us: int) -> int:
+    """How many tasks could be claimed now, those included whose moment has come and that nobody has woken yet."""
+    return int(reader.read(CLAIMABLE, {"now_us": now_us})[0][0])
+
+
+def read_memory(reader: Reader, agent: AgentId | None, profile: ProfileId, limit: int) -> list[TaskRecord]:
+    """The newest finished tasks of the same agent, or of none, and the same profile."""
+    asked: dict[str, Any] = {"profile_id": known(profile), "limit": bounded(limit)}
+    if agent is None:
+        return list(map(task_of, reader.read(MEMORY.format(agent="t.agent IS NULL"), asked)))
+    return list(map(task_of, reader.read(MEMORY.format(agent="t.agent = :agent"), asked | {"agent": known(agent)})))
+
+
+def _task(row: Row) -> TaskRecord:
+    task = task_of(row)
+    attempt_id, runner_id, fence, expires_us = row[TASK_WIDTH:]
+    if task.status != "running" or attempt_id is None or expires_us is None:
+        return task
+    lease = Lease(
+        attempt_id=AttemptId(attempt_id), runner_id=RunnerId(runner_id), fence=fence, expires_at=moment(expires_us)
+    )
+    return replace(task, lease=lease)

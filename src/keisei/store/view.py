@@ -1,0 +1,78 @@
+"""The view: everything the store tells of tasks and attempts, in one text for both databases, without a lock."""
+
+from typing import Protocol
+
+from keisei.records.artifact import ArtifactRecord
+from keisei.records.attempt import TaskAttempt
+from keisei.records.bundle import BundleRecord
+from keisei.records.event import RuntimeEvent
+from keisei.records.finding import FindingRecord
+from keisei.records.id import AgentId, AttemptId, ProfileId, TaskId
+from keisei.records.move import EventQuery, TaskQuery
+from keisei.records.task import TaskRecord, TaskStatus
+from keisei.store.artifact import read_artifacts
+from keisei.store.attempt import read_attempt, read_attempts, read_bundle, read_findings
+from keisei.store.event import read_events
+from keisei.store.reader import Reader
+from keisei.store.task import count_claimable, count_tasks, read_depth, read_memory, read_task, read_tasks
+
+
+class Driver(Reader, Protocol):
+    """Either driver, with its clock."""
+
+    def now_us(self) -> int:
+        """The store's time, as the tables keep it."""
+
+
+class Reading:
+    """The View port. A store inherits it and says what it reads from; no page holds more than a thousand rows."""
+
+    _reader: Driver
+
+    def task(self, task_id: TaskId) -> TaskRecord | None:
+        """One task, with its lease while it runs."""
+        return read_task(self._reader, task_id)
+
+    def tasks(self, query: TaskQuery) -> list[TaskRecord]:
+        """Tasks, newest first."""
+        return read_tasks(self._reader, query)
+
+    def counts(self) -> dict[TaskStatus, int]:
+        """How many tasks have which status; every status is there."""
+        return count_tasks(self._reader)
+
+    def claimable(self) -> int:
+        """How many tasks could be claimed now."""
+        return count_claimable(self._reader, self._reader.now_us())
+
+    def depth(self, task_id: TaskId) -> int:
+        """How many tasks stand above a task; 0 for one nobody knows."""
+        return read_depth(self._reader, task_id)
+
+    def attempt(self, attempt_id: AttemptId) -> TaskAttempt | None:
+        """One attempt."""
+        return read_attempt(self._reader, attempt_id)
+
+    def attempts(self, task_id: TaskId | None, limit: int = 50) -> list[TaskAttempt]:
+        """Attempts of one task, oldest first; of all tasks, newest first, where none is named."""
+        return read_attempts(self._reader, task_id, limit)
+
+    def memory(self, agent: AgentId | None, profile: ProfileId, limit: int) -> list[TaskRecord]:
+        """The newest finished tasks of the same agent and profile, newest first."""
+        return read_memory(self._reader, agent, profile, limit)
+
+    def bundle(self, attempt_id: AttemptId) -> BundleRecord | None:
+        """The bundle an attempt was given."""
+        return read_bundle(self._reader, attempt_id)
+
+    def findings(self, attempt_id: AttemptId) -> list[FindingRecord]:
+        """What verification said."""
+        return read_findings(self._reader, attempt_id)
+
+    def artifacts(self, task_id: TaskId) -> list[ArtifactRecord]:
+        """Files of a task."""
+        return read_artifacts(self._reader, task_id)
+
+    def events(self, query: EventQuery) -> list[RuntimeEvent]:
+        """Events, oldest first."""
+        return read_events(self._reader, query)

@@ -1,0 +1,13 @@
+"""Promises: what every store promises, as functions that take a desk and raise AssertionError where it is not so.
+
+    for name, check in PROMISES.items():
+        check(Desk(store, clock, another))
+
+Owns: nothing. Touches: the store it is given, which must be empty. Leaves to others: how stores are opened, and how
+tests are run. pytest tells more of a broken promise after `pytest.register_assert_rewrite("keisei.testing.promise")`.
+"""
+
+from keisei.testing.promise import claim, intake, lease, order, outbox, settle, text, view
+from keisei.testing.promise.book import PROMISES, Promise
+
+__all__ = ["PROMISES", "Promise", "claim", "intake", "lease", "order", "outbox", "settle", "text", "view"]

@@ -1,0 +1,216 @@
+"""View: reading what is there, in the order that is promised; events, memory and the ledger."""
+
+# ruff: noqa: PLR2004 - expected values are plain numbers
+
+from datetime import timedelta
+
+from keisei.engine.ports import Store
+from keisei.records.id import AgentId, AttemptId, ProfileId, TaskId
+from keisei.records.move import EventQuery, NewEntry, NewEvent, TaskQuery
+from keisei.testing.promise.book import PARTIES, at_once, promise
+from keisei.testing.queue import Desk
+
+
+@promise
+def what_is_not_there_is_nothing(desk: Desk) -> None:
+    """No error, no row."""
+    assert desk.store.task(TaskId("nobody")) is None
+    assert desk.store.attempt(AttemptId("nobody")) is None
+    assert desk.store.attempts(TaskId("nobody")) == []
+    assert desk.store.bundle(AttemptId("nobody")) is None
+    assert desk.store.findings(AttemptId("nobody")) == []
+    assert desk.store.artifacts(TaskId("nobody")) == []
+    assert desk.store.entry(1) is None
+    assert (desk.store.tasks(TaskQuery()), desk.store.claimable(), desk.store.pauses()) == ([], 0, [])
+
+
+@promise
+def tasks_are_listed_newest_first_page_by_page(desk: Desk) -> None:
+    """A page begins where the last one ended; no task twice, none left out."""
+    ids = desk.queue(7)
+
+    pages, before = [], None
+    while page := desk.store.tasks(TaskQuery(limit=3, before=before)):
+        pages.append([task.task_id for task in page])
+        before = page[-1].task_id
+
+    assert pages == [ids[:3:-1], ids[3:0:-1], ids[:1]]
+
+
+@promise
+def tasks_are_listed_by_status_type_and_source(desk: Desk) -> None:
+    """All conditions at once, and paging goes on within them."""
+    done = desk.running(task_type="b").task.task_id
+    plain = desk.queue(2)
+    (typed,) = desk.queue(task_type="b")
+    (sourced,) = desk.queue(task_type="b", source="cron")
+
+    def listed(**query: object) -> list[str]:
+        return [task.task_id for task in desk.store.tasks(TaskQuery(**query))]  # type: ignore[arg-type] # its fields
+
+    assert listed(statuses=("running",)) == [done]
+    assert listed(statuses=("running", "pending"), task_type="b") == [sourced, typed, done]
+    assert listed(source="cron", task_type="b") == [sourced]
+    assert listed(source="cron", statuses=("running",)) == []
+    assert listed(task_type="note") == plain[::-1]
+    assert listed(task_type="b", before=typed) == [done]
+
+
+@promise
+def every_status_is_counted(desk: Desk) -> None:
+    """Also those that no task has."""
+    runner = desk.runner()
+    for status in ("completed", "permanent_failure", "blocked", "operator_canceled", "retryable_failure"):
+        desk.settle(desk.running(runner), status)
+    desk.running(runner)
+    desk.queue(available_at=desk.clock.now() + timedelta(hours=1))
+    desk.queue(2)
+
+    counts = desk.store.counts()
+
+    assert counts.pop("pending") == 3
+    assert set(counts.values()) == {1}
+    assert len(counts) == 6
+    assert desk.store.claimable() == 2
+
+
+@promise
+def attempts_of_a_task_are_listed_oldest_first_and_all_newest_first(desk: Desk) -> None:
+    """At most so many."""
+    runner = desk.runner(lease_s=1000)
+    claimed = desk.running(runner)
+    mine = [claimed.attempt.attempt_id]
+    for _ in range(2):
+        desk.settle(claimed, "retryable_failure", at=desk.clock.now())
+        desk.clock.advance(1)
+        desk.store.wake_due()
+        (claimed,) = desk.claim(runner)
+        mine.append(claimed.attempt.attempt_id)
+    desk.clock.advance(1)
+    other = desk.running(runner).attempt.attempt_id
+
+    assert [one.attempt_id for one in desk.store.attempts(claimed.task.task_id)] == mine
+    assert [one.attempt_id for one in desk.store.attempts(None)] == [other, *mine[::-1]]
+    assert [one.attempt_id for one in desk.store.attempts(None, 2)] == [other, mine[-1]]
+
+
+@promise
+def memory_is_what_the_same_agent_finished_newest_first(desk: Desk) -> None:
+    """Of the same profile; nothing that still waits; nobody's memory is nobody's."""
+    runner = desk.runner(lease_s=1000)
+    agent, profile = AgentId("ann"), ProfileId("p")
+    mine, nobodys = [], []
+    for number in range(3):
+        claimed = desk.running(runner, agent=agent, requested_profile_id=profile)
+        desk.clock.advance(1)
+        desk.settle(claimed, "completed" if number else "permanent_failure")
+        mine.append(claimed.task.task_id)
+    for other in ({"agent": "bob"}, {"agent": agent, "requested_profile_id": "q"}):
+        desk.settle(desk.running(runner, **({"requested_profile_id": profile} | other)), "completed")
+    nobodys.append(desk.running(runner, requested_profile_id=profile))
+    desk.settle(nobodys[0], "completed")
+    desk.settle(desk.running(runner, agent=agent, requested_profile_id=profile), "blocked")
+
+    assert [task.task_id for task in desk.store.memory(agent, profile, 9)] == mine[::-1]
+    assert [task.task_id for task in desk.store.memory(agent, profile, 2)] == mine[:0:-1]
+    assert [task.task_id for task in desk.store.memory(None, profile, 9)] == [nobodys[0].task.task_id]
+
+
+@promise
+def events_are_numbered_and_read_onwards(desk: Desk) -> None:
+    """Oldest first; after a place; of a task; of a kind; the newest few."""
+    one, other = desk.queue()[0], desk.queue()[0]
+    desk.claim(desk.runner())
+    desk.store.note([NewEvent(event_type="dispatch_idle", detail={"n": 1})])
+    everything = desk.store.events(EventQuery())
+    ids = [event.id for event in everything]
+
+    assert [event.event_type for event in everything] == [
+        "task_enqueued",
+        "task_enqueued",
+        "task_claimed",
+        "dispatch_idle",
+    ]
+    assert ids == sorted(set(ids))
+    assert desk.store.events(EventQuery(after=ids[1])) == everything[2:]
+    assert desk.store.events(EventQuery(limit=2)) == everything[:2]
+    assert desk.store.events(EventQuery(newest=True, limit=2)) == everything[2:]
+    assert [event.task_id for event in desk.store.events(EventQuery(event_type="task_enqueued"))] == [one, other]
+    assert desk.store.events(EventQuery(task_id=one, newest=True, limit=1)) == [everything[2]]
+    assert desk.store.events(EventQuery(after=ids[-1])) == []
+
+
+@promise
+def events_are_noted_in_their_order(desk: Desk) -> None:
+    """Dated now, as many as there are; nothing to note is no error."""
+    desk.clock.advance(1.5)
+    told = [
+        NewEvent(event_type="dispatch_idle", detail={"n": number}, task_id=TaskId("t"), attempt_id=AttemptId("a"))
+        for number in range(5)
+    ]
+    desk.store.note(told)
+    desk.store.note([])
+
+    read = desk.store.events(EventQuery())
+    assert [(e.detail, e.task_id, e.attempt_id) for e in read] == [({"n": n}, "t", "a") for n in range(5)]
+    assert {event.created_at for event in read} == {desk.clock.now()}
+
+
+@promise
+def events_are_pruned_by_age(desk: Desk) -> None:
+    """Older than the moment, until there are none; numbers are not used again."""
+    desk.store.note([NewEvent(event_type="dispatch_idle")] * 3)
+    desk.clock.advance(10)
+    desk.store.note([NewEvent(event_type="dispatch_idle")] * 2)
+    last = desk.store.events(EventQuery())[-1].id
+
+    assert desk.store.prune(desk.clock.now()) == 3
+    assert desk.store.prune(desk.clock.now()) == 0
+    assert len(desk.store.events(EventQuery())) == 2
+    assert desk.store.prune(desk.clock.now() + timedelta(seconds=1)) == 2
+    desk.store.note([NewEvent(event_type="dispatch_idle")])
+    assert desk.store.events(EventQuery())[0].id > last
+
+
+@promise
+def times_are_exact_to_the_microsecond(desk: Desk) -> None:
+    """And aware, in UTC; far in the past and far in the future too."""
+    for year in (-2000, -100, -50, 0, 100, 5000):
+        at = desk.clock.now() + timedelta(days=365 * year, microseconds=1)
+        (task_id,) = desk.queue(available_at=at, created_at=at, updated_at=at)
+        task = desk.read(task_id)
+        assert (task.available_at, task.created_at) == (at, at)
+        assert task.available_at.utcoffset() == timedelta(0)
+
+
+@promise
+def ledger_rows_are_numbered_without_a_gap(desk: Desk) -> None:
+    """Whoever writes them, and however many at once."""
+    stores = [desk.another() for _ in range(PARTIES)]
+
+    def append(store: Store, name: int) -> None:
+        for number in range(5):
+            entry = NewEntry(kind="noted", actor="ann", subject=f"{name}-{number}", body={"n": number}, source="manual")
+            store.append(entry)
+
+    at_once(append, stores, range(PARTIES))
+
+    assert desk.store.unsealed() == 0
+    entries = desk.store.entries(limit=1000)
+    assert [entry.seq for entry in entries] == list(range(1, PARTIES * 5 + 1))
+    assert {entry.subject for entry in entries} == {
+        f"{name}-{number}" for name in range(PARTIES) for number in range(5)
+    }
+    assert [row.seq for row in desk.store.rows()] == [entry.seq for entry in entries]
+    assert desk.store.entry(3) == entries[2]
+    assert desk.store.entries(after=38, limit=1) == [entries[38]]
+    assert desk.store.entries(kind="nothing") == []
+
+
+@promise
+def a_bell_is_rung_and_waited_for(desk: Desk) -> None:
+    """Never an error, and a wait ends."""
+    desk.store.ring()
+    desk.store.wait(0)
+    desk.store.ring()
+    desk.store.wait(0.01)

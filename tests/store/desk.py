@@ -1,0 +1,111 @@
+"""Desks over the real stores, each with a clock of its own that stands still until a test moves it."""
+
+import shutil
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+
+import apsw
+import psycopg
+
+from keisei.store import open_store
+from keisei.testing.clock import VirtualClock
+from keisei.testing.queue import Desk
+
+EMPTIED = (
+    "events, outbox, findings, artifacts, bundles, attempts, tasks, runners, pauses, breakers, unsealed, seals, ledger"
+)
+"""Every table of PostgreSQL that a test can have filled."""
+
+
+@contextmanager
+def sqlite_desk(folder, clock=None, change=None):
+    """A desk over a database in that folder, made where there is none; its stores changed, where that is asked for."""
+    path = folder / "state.db"
+    with _desk(f"sqlite://{path}", clock, change, partial(_ask_sqlite, path), wall_leases=False) as desk:
+        yield desk
+
+
+@contextmanager
+def postgres_desk(url, clock=None, change=None):
+    """A desk over that database; its stores changed, where that is asked for."""
+    with _desk(url, clock, change, partial(_ask_postgres, url), wall_leases=True) as desk:
+        yield desk
+
+
+@contextmanager
+def _desk(url, clock, change, sql, *, wall_leases):
+    clock = clock or VirtualClock()
+    with ExitStack() as stack:
+
+        def another():
+            store = stack.enter_context(closing(open_store(url, clock=clock)))
+            return change(store, sql) if change else store
+
+        desk = Desk(another(), clock, another, wall_leases=wall_leases)
+        desk.sql = sql
+        yield desk
+
+
+def _ask_sqlite(path, sql, *values):
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.set_busy_timeout(5000)
+        return connection.execute(sql, values).fetchall()
+
+
+def _ask_postgres(url, sql, *values):
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(sql.replace("?", "%s"), values)
+        return cursor.fetchall() if cursor.description else []
+
+
+def postponements(desk):
+    """How many attempts of each task were not counted, as the tables know it."""
+    return dict(desk.sql("SELECT task_id, postponed FROM tasks"))
+
+
+def damage(desk):
+    """What the database's own check of its files complains of."""
+    if desk.wall_leases:
+        desk.sql("CREATE EXTENSION IF NOT EXISTS amcheck")
+        desk.sql("""SELECT bt_index_check(i.indexrelid, true) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+            JOIN pg_am m ON m.oid = c.relam WHERE m.amname = 'btree' AND c.relnamespace = 'public'::regnamespace""")
+        return []
+    return [text for (text,) in desk.sql("PRAGMA integrity_check") if text != "ok"]
+
+
+class SqliteDesks:
+    """One empty database after the other: a copy of one that was made once, because making one takes its time."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self._number = 0
+        with sqlite_desk(folder / "first"):
+            pass
+
+    @contextmanager
+    def __call__(self, change=None):
+        self._number += 1
+        here = self._folder / str(self._number)
+        shutil.copytree(self._folder / "first", here)
+        try:
+            with sqlite_desk(here, change=change) as desk:
+                yield desk
+        finally:
+            shutil.rmtree(here)
+
+
+class PostgresDesks:
+    """One database, emptied for every desk."""
+
+    def __init__(self, url):
+        self._url = url
+        with postgres_desk(url):
+            pass
+
+    @contextmanager
+    def __call__(self, change=None):
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            connection.execute("SET session_replication_role = replica")  # the ledger's triggers refuse otherwise
+            connection.execute(f"TRUNCATE {EMPTIED} RESTART IDENTITY")
+        with postgres_desk(self._url, change=change) as desk:
+            yield desk
