@@ -65,7 +65,7 @@ CASES = [
     case(
         "profile-leads-nowhere",
         "dangling",
-        (ID, ID + '\ndefault_profile_id = ‸"validater"'),
+        ('default_profile_id = "script"', 'default_profile_id = ‸"validater"'),
         says="profile `validater` does not exist",
         hint="did you mean `validator`?",
     ),
