@@ -1,0 +1,192 @@
+"""Attempts: one claimed task carried from its bundle to its settlement. There is no second way to run an agent."""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from keisei.engine.settle import Chance, Ended, released, settlement
+from keisei.engine.sweep import Books, conclude
+from keisei.records.artifact import ArtifactRecord
+from keisei.records.attempt import ExitStatus, TaskAttempt
+from keisei.records.breaker import Breaker
+from keisei.records.bundle import BundleRecord
+from keisei.records.error import KeiseiError, WorldFault
+from keisei.records.finding import FindingRecord
+from keisei.records.move import Claimed, NewEvent, Progress, Settled
+from keisei.records.outcome import TaskOutcome
+from keisei.records.profile import SubagentProfile
+from keisei.records.report import HarnessError
+from keisei.records.role import EscalationPolicy
+
+
+class Prepared(Struct, frozen=True, kw_only=True):
+    """An attempt that is ready to run; everything it may see is stored."""
+
+    attempt: TaskAttempt
+    """With adapter, model, bundle and the paths of what is stored."""
+    bundle: BundleRecord
+    """What it may see."""
+    events: tuple[NewEvent, ...] = ()
+    """What happened on the way, for example a fallback."""
+
+
+class Ran(Struct, frozen=True, kw_only=True):
+    """An attempt whose harness has returned; its evidence is stored."""
+
+    attempt: TaskAttempt
+    """With usage, session and the paths of what is stored."""
+    interrupted: bool = False
+    """It was ended from outside: an operator, a lease, a runner that stops. What it brought is not judged."""
+    evidence: Mapping[str, str] = {}
+    """sha256 of every evidence file, by name."""
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """What the evidence says."""
+
+    exit_status: ExitStatus
+    """How the harness ended."""
+    outcome: TaskOutcome
+    """What the task becomes, tries aside."""
+    error: HarnessError | None = None
+    """What the harness said of itself."""
+    retry_after_s: float | None = None
+    """A wait the answer asked for."""
+    findings: tuple[FindingRecord, ...] = ()
+    """What verification said."""
+    artifacts: tuple[ArtifactRecord, ...] = ()
+    """Files that were asked for and are there."""
+    evidence: Mapping[str, str] = {}
+    """sha256 of every evidence file, by name."""
+    profile: SubagentProfile | None = None
+    """Which side effects are allowed."""
+    escalation: EscalationPolicy = "ask-via-return"
+    """What the role says."""
+
+
+class Workshop(Protocol):
+    """What one attempt needs of the world. Every verb leaves its evidence before it returns."""
+
+    def prepare(self, claimed: Claimed) -> Prepared:
+        """Choose the adapter, compile the bundle, store both. Raises KeiseiError where the task cannot run."""
+
+    def run(self, claimed: Claimed, prepared: Prepared) -> Ran:
+        """Run the harness to its end. Raises KeiseiError where it cannot be started."""
+
+    def judge(self, claimed: Claimed) -> Judged:
+        """Read what the harness left and verify it. Needs nothing that dies with a runner."""
+
+    def clear(self, claimed: Claimed) -> None:
+        """Remove what the attempt needed while it ran. Never raises."""
+
+
+class Stand(Struct, frozen=True, kw_only=True):
+    """Where attempts are carried."""
+
+    store: Books
+    """The rows."""
+    workshop: Workshop
+    """The world."""
+    chance: Callable[[], Chance]
+    """Time and chance, asked when they are needed."""
+    stopping: Callable[[], bool]
+    """Whether this runner ends what it has."""
+
+
+def carry(stand: Stand, claimed: Claimed) -> Settled:
+    """Carry a task from its claim to its settlement. Whatever happens on the way, the attempt ends settled or lost."""
+    try:
+        prepared = stand.workshop.prepare(claimed)
+    except KeiseiError as error:
+        return _refused(stand, claimed, error)
+    started = Progress(stage="started", attempt=prepared.attempt, bundle=prepared.bundle, events=_begun(prepared))
+    if not stand.store.progress(started):
+        stand.workshop.clear(claimed)
+        return "lost"
+    claimed = replace(claimed, attempt=prepared.attempt)
+    try:
+        ran = stand.workshop.run(claimed, prepared)
+    except KeiseiError as error:
+        return _refused(stand, claimed, error)
+    claimed = replace(claimed, attempt=ran.attempt)
+    if ran.interrupted:
+        return _interrupted(stand, claimed)
+    if not stand.store.progress(Progress(stage="returned", attempt=ran.attempt)):
+        return "lost"
+    return finish(stand, claimed)
+
+
+def finish(stand: Stand, claimed: Claimed) -> Settled:
+    """Judge and settle an attempt whose harness has returned: here, or in the runner that takes over."""
+    try:
+        judged = stand.workshop.judge(claimed)
+    except KeiseiError as error:
+        return _refused(stand, claimed, error)
+    ended = Ended(
+        claimed=claimed,
+        exit_status=judged.exit_status,
+        outcome=judged.outcome,
+        error=judged.error,
+        retry_after_s=judged.retry_after_s,
+        findings=judged.findings,
+        artifacts=judged.artifacts,
+        evidence=judged.evidence,
+        profile=judged.profile,
+        escalation=judged.escalation,
+        breaker=_breaker(stand.store, claimed),
+    )
+    return _settled(stand, claimed, ended)
+
+
+def _breaker(store: Books, claimed: Claimed) -> Breaker | None:
+    adapter_id = claimed.attempt.adapter_id
+    return next((each for each in store.breakers() if each.adapter_id == adapter_id), None)
+
+
+def _begun(prepared: Prepared) -> tuple[NewEvent, ...]:
+    bundle, attempt = prepared.bundle, prepared.attempt
+    compiled = {
+        "runner_id": attempt.runner_id,
+        "bundle_id": bundle.bundle_id,
+        "bundle_hash": bundle.bundle_hash,
+        "replay_grade": bundle.replay_grade,
+    }
+    started = {"runner_id": attempt.runner_id, "adapter_id": attempt.adapter_id, "model": attempt.model}
+    return (
+        *prepared.events,
+        NewEvent(event_type="bundle_compiled", task_id=attempt.task_id, attempt_id=attempt.attempt_id, detail=compiled),
+        NewEvent(event_type="task_started", task_id=attempt.task_id, attempt_id=attempt.attempt_id, detail=started),
+    )
+
+
+def _refused(stand: Stand, claimed: Claimed, error: KeiseiError) -> Settled:
+    """The attempt cannot go on. What could pass is tried again; what needs a person waits for one."""
+    if stand.stopping():
+        return _interrupted(stand, claimed)
+    hint = f" Hint: {error.hint}" if error.hint else ""
+    passing = isinstance(error, WorldFault) and error.retryable
+    outcome = TaskOutcome(
+        status="retryable_failure" if passing else "blocked",
+        machine_status="needs_retry" if passing else "blocked",
+        operator_summary=f"{error.message}.{hint}" if hint else error.message,
+    )
+    return _settled(stand, claimed, Ended(claimed=claimed, exit_status="error", outcome=outcome))
+
+
+def _interrupted(stand: Stand, claimed: Claimed) -> Settled:
+    """Ended from outside: back to the queue uncounted; cancelled where an operator asked for it."""
+    chance = stand.chance()
+    found = released(claimed, "the runner stopped it", chance.now)
+    settled = conclude(stand.store, found, claimed, chance)
+    stand.workshop.clear(claimed)
+    return settled
+
+
+def _settled(stand: Stand, claimed: Claimed, ended: Ended) -> Settled:
+    chance = stand.chance()
+    settled = conclude(stand.store, settlement(ended, chance), claimed, chance)
+    if settled != "lost":
+        stand.workshop.clear(claimed)
+    return settled

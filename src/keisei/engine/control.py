@@ -1,0 +1,145 @@
+"""Control: what an operator orders. Each order is a move with its event and its ledger row, or a sentence why not."""
+
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from keisei.engine.ports import Bell, Controls, Leases, Queue, View
+from keisei.records.error import OperatorError, Refused
+from keisei.records.event import EventType
+from keisei.records.id import RunnerId, TaskId
+from keisei.records.move import CancelOrder, NewEntry, NewEvent, NewTask, PauseOrder, TaskMove
+from keisei.records.outcome import TaskOutcome
+from keisei.records.task import TERMINAL, TaskRecord
+from keisei.rules import task as moves
+
+ALL = "all"
+"""The scope of a pause that holds for every runner."""
+RACES = 5
+"""How often an order is tried again when the task moves under it."""
+
+
+class Desk(Queue, View, Controls, Leases, Bell, Protocol):
+    """What orders need of the store."""
+
+
+def cancel(desk: Desk, task_id: TaskId, reason: str, actor: str) -> TaskRecord:
+    """End a task: at once where nobody runs it, at the next heartbeat where somebody does. The task as it is then."""
+    for _ in range(RACES):
+        task = _known(desk, task_id)
+        if task.status in TERMINAL:
+            raise Refused(f"task {task_id} is {task.status}: that is final")
+        if task.status == "running":
+            if desk.request_cancel(CancelOrder(task_id=task_id, reason=reason, actor=actor)):
+                desk.ring()
+                return _known(desk, task_id)
+            continue
+        now = desk.now()
+        after = moves.cancel(task, canceled_outcome(reason), reason, now)
+        events = (_event("task_operator_canceled", task, reason=reason, previous_status=task.status),)
+        if desk.move(
+            TaskMove(task=after, was=task.status, events=events, ledger=(_entry("canceled", task, reason, actor),))
+        ):
+            return after
+    raise _restless(task_id)
+
+
+def free(desk: Desk, task_id: TaskId, reason: str, actor: str, tries: int = moves.ONE_MORE) -> TaskRecord:
+    """Make a blocked task, or one that waits for its retry, claimable now, with at least so many tries."""
+    for _ in range(RACES):
+        task = _known(desk, task_id)
+        if task.status in TERMINAL:
+            raise Refused(f"task {task_id} is {task.status}: that is final", "queue it again as a new task")
+        if task.status not in ("blocked", "retryable_failure"):
+            raise Refused(f"task {task_id} is {task.status}: there is nothing to free")
+        after = moves.free(task, desk.now(), tries)
+        events = (_event("operator_ordered", task, order="free", reason=reason, previous_status=task.status),)
+        if desk.move(
+            TaskMove(task=after, was=task.status, events=events, ledger=(_entry("freed", task, reason, actor),))
+        ):
+            desk.ring()
+            return after
+    raise _restless(task_id)
+
+
+def again(desk: Desk, task: TaskRecord, task_id: TaskId) -> TaskRecord:
+    """A task that is over, queued once more as a new one; what is final stays as it is."""
+    now = desk.now()
+    fresh = replace(
+        task,
+        task_id=task_id,
+        status="pending",
+        attempt_count=0,
+        available_at=now,
+        created_at=now,
+        updated_at=now,
+        started_at=None,
+        finished_at=None,
+        outcome=None,
+        last_error=None,
+        parent_task_id=task.task_id,
+        idempotency_key=None,
+        lease=None,
+    )
+    desk.enqueue([NewTask(task=fresh, breaker_id=fresh.requested_adapter_id, depth=desk.depth(task.task_id))])
+    desk.ring()
+    return fresh
+
+
+def pause(desk: Desk, reason: str, actor: str, runner_id: RunnerId | None = None) -> None:
+    """No runner, or not this one, takes anything new. What runs goes on."""
+    desk.pause(PauseOrder(scope=_scope(desk, runner_id), paused=True, reason=reason, actor=actor))
+
+
+def resume(desk: Desk, reason: str, actor: str, runner_id: RunnerId | None = None) -> None:
+    """Work is taken again."""
+    desk.pause(PauseOrder(scope=_scope(desk, runner_id), paused=False, reason=reason, actor=actor))
+    desk.ring()
+
+
+def stop_everything(desk: Desk, reason: str, actor: str) -> tuple[TaskId, ...]:
+    """Emergency stop: nothing new is taken, and everything that runs is ended. The tasks that ran."""
+    desk.pause(PauseOrder(scope=ALL, paused=True, reason=reason, actor=actor))
+    asked = desk.request_cancel(CancelOrder(task_id=None, reason=reason, actor=actor))
+    desk.ring()
+    return asked
+
+
+def drain(desk: Desk, runner_id: RunnerId) -> None:
+    """A runner finishes what it has and leaves. Raises OperatorError for one that is not there."""
+    if not desk.drain(runner_id):
+        raise OperatorError(f"no active runner has the id `{runner_id}`", "`keisei runner list` shows all")
+    desk.ring()
+
+
+def canceled_outcome(reason: str) -> TaskOutcome:
+    """What a cancelled task becomes."""
+    return TaskOutcome(status="operator_canceled", machine_status="canceled", operator_summary=reason)
+
+
+def _scope(desk: Desk, runner_id: RunnerId | None) -> str:
+    if runner_id is None:
+        return ALL
+    if all(each.runner_id != runner_id for each in desk.runners()):
+        raise OperatorError(f"no active runner has the id `{runner_id}`", "`keisei runner list` shows all")
+    return runner_id
+
+
+def _known(desk: Desk, task_id: TaskId) -> TaskRecord:
+    task = desk.task(task_id)
+    if task is None:
+        raise OperatorError(f"no task has the id `{task_id}`", "`keisei task list` shows all")
+    return task
+
+
+def _event(kind: EventType, task: TaskRecord, **detail: str) -> NewEvent:
+    return NewEvent(event_type=kind, task_id=task.task_id, detail=detail)
+
+
+def _entry(verb: str, task: TaskRecord, reason: str, actor: str) -> NewEntry:
+    body = {"reason": reason, "previous_status": task.status}
+    return NewEntry(kind=f"task_{verb}", actor=actor, subject=task.task_id, body=body)
+
+
+def _restless(task_id: TaskId) -> Refused:
+    return Refused(f"task {task_id} moved under the order {RACES} times", "try again")

@@ -1,0 +1,304 @@
+"""Settle: the end of an attempt becomes one value that is written whole or not at all."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from keisei.contracts.check import data_of
+from keisei.engine.control import canceled_outcome
+from keisei.records.artifact import ArtifactRecord
+from keisei.records.attempt import ExitStatus, TaskAttempt
+from keisei.records.breaker import Breaker
+from keisei.records.event import EventType
+from keisei.records.finding import FindingRecord
+from keisei.records.move import Claimed, NewEntry, NewEvent, Settlement
+from keisei.records.outbox import OutboxItem, OutboxKind
+from keisei.records.outcome import TaskOutcome
+from keisei.records.profile import SubagentProfile
+from keisei.records.report import HarnessError
+from keisei.records.role import EscalationPolicy
+from keisei.records.task import TERMINAL, TaskRecord
+from keisei.rules import breaker as breakers
+from keisei.rules import task as moves
+from keisei.rules.retry import MOST_POSTPONED, Backoff, Failed, Step, next_step, pause
+
+LAST_ERROR = 2_000
+"""Characters of an error that are kept on the task; the whole of it is evidence."""
+MESSAGE_CHANNEL = "console"
+"""Where a message that names no channel goes."""
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """An attempt that is over, with everything that was learnt."""
+
+    claimed: Claimed
+    """The task and the attempt, as they are in the store."""
+    exit_status: ExitStatus
+    """How it ended."""
+    outcome: TaskOutcome
+    """What the outcome rule made of it."""
+    error: HarnessError | None = None
+    """What the harness said of itself."""
+    retry_after_s: float | None = None
+    """A wait the answer asked for."""
+    findings: tuple[FindingRecord, ...] = ()
+    """What verification said."""
+    artifacts: tuple[ArtifactRecord, ...] = ()
+    """Files that were asked for and are there."""
+    evidence: Mapping[str, str] = {}
+    """sha256 of every evidence file, by name."""
+    profile: SubagentProfile | None = None
+    """Which side effects are allowed; None allows none."""
+    escalation: EscalationPolicy = "ask-via-return"
+    """What the role says of violations and of tries used up."""
+    breaker: Breaker | None = None
+    """What was known of the adapter."""
+
+
+class Chance(Struct, frozen=True, kw_only=True):
+    """What the end depends on beside the attempt."""
+
+    backoff: Backoff
+    """How long to wait between tries."""
+    jitter: float
+    """0 to 1."""
+    now: datetime
+    """The store's time."""
+
+
+def settlement(ended: Ended, chance: Chance) -> Settlement:
+    """The attempt closed and the task moved. Completed only where the outcome says so; otherwise by the retry rule."""
+    task, outcome, step = ended.claimed.task, ended.outcome, None
+    if outcome.status == "completed":
+        after = moves.complete(task, outcome, chance.now)
+    elif outcome.status == "operator_canceled":
+        after = moves.cancel(task, outcome, outcome.operator_summary, chance.now)
+    else:
+        step = _step(ended, chance)
+        after, outcome = _moved(task, outcome, step, ended, chance.now)
+    attempt = _closed(ended, step, chance.now)
+    return Settlement(
+        task=after,
+        attempt=attempt,
+        postponed=step is not None and step.verb == "postpone",
+        findings=ended.findings,
+        artifacts=ended.artifacts,
+        outbox=_outbox(ended, outcome, chance.now),
+        events=_events(ended, after, attempt, step),
+        ledger=(_entry(ended, after, attempt),),
+        breaker=_breaker(ended, chance.now),
+    )
+
+
+def canceled(found: Settlement, claimed: Claimed, reason: str, now: datetime) -> Settlement:
+    """The same end after an operator was quicker: whatever the attempt brought, the task is cancelled."""
+    outcome = canceled_outcome(reason)
+    ended = Ended(claimed=claimed, exit_status="canceled", outcome=outcome)
+    after = moves.cancel(claimed.task, outcome, reason, now)
+    attempt = replace(found.attempt, exit_status="canceled", retry_class="none")
+    events = _events(ended, after, attempt, None)
+    entry = replace(found.ledger[0], body={**found.ledger[0].body, "status": after.status, "exit_status": "canceled"})
+    return Settlement(task=after, attempt=attempt, findings=found.findings, events=events, ledger=(entry,))
+
+
+def lost(claimed: Claimed, by: str, chance: Chance) -> Settlement:
+    """The end of an attempt whose runner is gone. One that never began does not count, unless that goes on and on."""
+    began = claimed.attempt.bundle_id is not None
+    message = f"runner {claimed.attempt.runner_id} was lost" + ("" if began else " before the attempt began")
+    outcome = TaskOutcome(status="retryable_failure", machine_status="needs_retry", operator_summary=message)
+    ended = Ended(claimed=claimed, exit_status="lost", outcome=outcome)
+    if began or claimed.postponed >= MOST_POSTPONED:
+        at_once = Chance(backoff=Backoff(first_s=0.0, cap_s=0.0), jitter=0.0, now=chance.now)
+        found = settlement(ended, at_once)
+    else:
+        wait = pause(chance.backoff, claimed.postponed, chance.jitter) if claimed.postponed else timedelta(0)
+        found = _released(ended, message, chance.now + wait, chance.now)
+    entry = replace(found.ledger[0], actor=by)
+    return replace(found, ledger=(entry,))
+
+
+def released(claimed: Claimed, reason: str, now: datetime) -> Settlement:
+    """A task that was claimed and not begun goes back to the queue, uncounted."""
+    outcome = TaskOutcome(status="retryable_failure", machine_status="needs_retry", operator_summary=reason)
+    return _released(Ended(claimed=claimed, exit_status="canceled", outcome=outcome), reason, now, now)
+
+
+def _released(ended: Ended, reason: str, at: datetime, now: datetime) -> Settlement:
+    step = Step(verb="postpone", at=at)
+    after = moves.postpone(ended.claimed.task, reason, at, now)
+    attempt = _closed(ended, step, now)
+    events = _events(ended, after, attempt, step)
+    return Settlement(
+        task=after, attempt=attempt, postponed=True, events=events, ledger=(_entry(ended, after, attempt),)
+    )
+
+
+def _step(ended: Ended, chance: Chance) -> Step:
+    failed = Failed(
+        status=ended.outcome.status,
+        error=ended.error,
+        retry_after_s=ended.retry_after_s,
+        violated=any(each.status == "violated" and each.severity == "block" for each in ended.findings),
+        postponed=ended.claimed.postponed,
+    )
+    return next_step(
+        ended.claimed.task,
+        failed,
+        policy=ended.escalation,
+        backoff=chance.backoff,
+        jitter=chance.jitter,
+        now=chance.now,
+    )
+
+
+def _moved(
+    task: TaskRecord, outcome: TaskOutcome, step: Step, ended: Ended, now: datetime
+) -> tuple[TaskRecord, TaskOutcome]:
+    said = ended.error.message if ended.error is not None else outcome.operator_summary
+    error = _storable(f"{step.why}: {said}" if step.why and said else step.why or said)
+    at = step.at or now
+    if step.verb == "retry":
+        final = replace(outcome, status="retryable_failure", machine_status="needs_retry")
+        return moves.retry(task, final, error, at, now), final
+    if step.verb == "postpone":
+        return moves.postpone(task, error, at, now), outcome
+    if step.verb == "fail":
+        final = replace(outcome, status="permanent_failure", machine_status="failed")
+        return moves.fail(task, final, error, now), final
+    final = replace(outcome, status="blocked", machine_status="blocked")
+    return moves.block(task, final, error, now), final
+
+
+def _storable(text: str) -> str:
+    """Text that every database takes: no NUL, no half surrogate, not endless."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")[:LAST_ERROR]
+
+
+def _closed(ended: Ended, step: Step | None, now: datetime) -> TaskAttempt:
+    retry_class: Literal["none", "retryable", "permanent"] = "none"
+    if step is not None:
+        retry_class = "retryable" if step.verb in ("retry", "postpone") else "permanent"
+    said = ended.error.message if ended.error is not None else ended.outcome.operator_summary
+    diagnostics = dict(ended.claimed.attempt.diagnostics or {})
+    if ended.outcome.status != "completed":
+        diagnostics["reason"] = _storable(said)
+    if ended.error is not None:
+        diagnostics["error_kind"] = ended.error.kind
+    if ended.evidence:
+        diagnostics["evidence"] = dict(ended.evidence)
+    return replace(
+        ended.claimed.attempt,
+        ended_at=max(now, ended.claimed.attempt.started_at),
+        exit_status=ended.exit_status,
+        retry_class=retry_class,
+        diagnostics=diagnostics or None,
+    )
+
+
+def _events(ended: Ended, after: TaskRecord, attempt: TaskAttempt, step: Step | None) -> tuple[NewEvent, ...]:
+    events = [
+        _event(
+            "task_attempt_finished",
+            attempt,
+            exit_status=attempt.exit_status,
+            retry_class=attempt.retry_class,
+        )
+    ]
+    if step is not None and after.status in ("pending", "retryable_failure"):
+        limited = step.verb == "postpone" and (ended.error is not None or ended.retry_after_s is not None)
+        kind: EventType = "rate_limit_rescheduled" if limited else "task_retry_scheduled"
+        counted = step.verb == "retry"
+        wait = {"available_at": _stamp(after.available_at), "error": after.last_error, "counted": counted}
+        events.append(_event(kind, attempt, **wait))
+    elif after.status == "operator_canceled":
+        detail = {"reason": after.last_error, "previous_status": "running"}
+        events.append(_event("task_operator_canceled", attempt, **detail))
+    if after.status in TERMINAL or after.status == "blocked":
+        machine = after.outcome.machine_status if after.outcome is not None else "blocked"
+        events.append(_event("task_finished", attempt, status=after.status, machine_status=machine))
+    return (*events, *(_denied(attempt, each) for each in ended.findings if each.status != "held"))
+
+
+def _denied(attempt: TaskAttempt, finding: FindingRecord) -> NewEvent:
+    detail = {"capability": finding.capability, "status": finding.status, "reason": finding.reason}
+    return _event("capability_checked", attempt, **detail)
+
+
+def _event(kind: EventType, attempt: TaskAttempt, **detail: object) -> NewEvent:
+    told = {"runner_id": attempt.runner_id, **detail}
+    return NewEvent(event_type=kind, task_id=attempt.task_id, attempt_id=attempt.attempt_id, detail=told)
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _entry(ended: Ended, after: TaskRecord, attempt: TaskAttempt) -> NewEntry:
+    body: dict[str, Any] = {
+        "task_id": after.task_id,
+        "status": after.status,
+        "exit_status": attempt.exit_status,
+        "fence": attempt.fence,
+        "adapter_id": attempt.adapter_id,
+        "bundle_id": attempt.bundle_id,
+        "findings": [{"capability": each.capability, "status": each.status} for each in ended.findings],
+        "evidence": dict(ended.evidence),
+    }
+    return NewEntry(kind="attempt_settled", actor=attempt.runner_id, subject=attempt.attempt_id, body=body)
+
+
+def _breaker(ended: Ended, now: datetime) -> Breaker | None:
+    if ended.exit_status in ("lost", "canceled") or ended.claimed.attempt.bundle_id is None:
+        return None
+    return breakers.learn(ended.breaker, ended.claimed.attempt.adapter_id, ended.error, now)
+
+
+def _outbox(ended: Ended, outcome: TaskOutcome, now: datetime) -> tuple[OutboxItem, ...]:
+    """What a verified outcome asks for, each a row. What the profile forbids is a row too, and says so."""
+    if outcome.status != "completed":
+        return ()
+    policy = ended.profile.result_policy if ended.profile is not None else None
+    follow_ups = policy is not None and policy.allow_follow_up_tasks
+    messages = policy is not None and policy.allow_external_messages
+    rows = [
+        _item(ended, "follow_up_task", number, data_of(each), _unless(follow_ups, "follow-up tasks"), now)
+        for number, each in enumerate(outcome.follow_up_tasks)
+    ]
+    rows += [
+        _item(ended, "external_message", number, each, _message_refusal(ended, each, allowed=messages), now)
+        for number, each in enumerate(outcome.external_messages)
+    ]
+    return tuple(rows)
+
+
+def _unless(allowed: bool, what: str) -> str | None:  # noqa: FBT001 - reads as a sentence where it is used
+    return None if allowed else f"the profile allows no {what}"
+
+
+def _message_refusal(ended: Ended, message: Mapping[str, Any], *, allowed: bool) -> str | None:
+    if not allowed or ended.profile is None:
+        return _unless(False, "external messages")  # noqa: FBT003 - as above
+    channel = str(message.get("channel", MESSAGE_CHANNEL))
+    channels = ended.profile.integration_policy
+    if channels is not None and channels.get(channel) != "allow":
+        return f"the profile does not allow the channel `{channel}`"
+    return None
+
+
+def _item(  # noqa: PLR0913, PLR0917 - the parts of a row
+    ended: Ended, kind: OutboxKind, number: int, payload: dict[str, Any], refusal: str | None, now: datetime
+) -> OutboxItem:
+    attempt = ended.claimed.attempt
+    return OutboxItem(
+        key=f"{attempt.attempt_id}/{kind}/{number}",
+        kind=kind,
+        task_id=attempt.task_id,
+        attempt_id=attempt.attempt_id,
+        payload=payload,
+        status="pending" if refusal is None else "refused",
+        reason=refusal,
+        created_at=now,
+    )

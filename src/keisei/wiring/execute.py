@@ -1,0 +1,55 @@
+"""Executing: a launch or a call is made, its output kept while it comes, its lease renewed while it runs."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from keisei.records.launch import Call, Exit, Launch, SpoolSummary
+from keisei.sandbox.http import call
+from keisei.sandbox.process import open_process
+from keisei.sandbox.spool import Spool
+from keisei.wiring.switch import Switch
+
+
+class Ground(NamedTuple):
+    """Where and how an attempt runs."""
+
+    folder: Path
+    """Its private folder: `stdout.log` and `stderr.log` grow there."""
+    output_cap: int
+    secrets: tuple[str, ...]
+    """Values that must not reach those files."""
+    switch: Switch
+    left_s: Callable[[], float]
+    """How long a tree may live if no lease is renewed."""
+    mark: str
+    """The word by which the tree is found, whoever looks for it."""
+
+
+class Executed(NamedTuple):
+    """How it ended, and what was kept of it."""
+
+    ended: Exit
+    kept: SpoolSummary
+
+
+def execute(what: Launch | Call, ground: Ground) -> Executed:
+    """Run it to its end. Raises WorldFault where it cannot start.
+
+    The tree is ended with this process, with the lease, or by the switch, whichever comes first.
+    """
+    with Spool(ground.folder, cap=ground.output_cap, secrets=ground.secrets) as spool:
+        if isinstance(what, Call):
+            ended = call(what, on_output=spool.write, cancel=ground.switch.pulled)
+        else:
+            ended = _run(what, spool, ground)
+    return Executed(ended, spool.summary())
+
+
+def _run(launch: Launch, spool: Spool, ground: Ground) -> Exit:
+    with open_process(launch, lease_s=ground.left_s(), mark=ground.mark, on_output=spool.write) as process:
+        ground.switch.attach(process)
+        try:
+            return process.wait()
+        finally:
+            ground.switch.attach(None)

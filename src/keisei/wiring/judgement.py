@@ -1,0 +1,112 @@
+"""Judgement: what an attempt left is decoded and verified, from evidence and the folders alone."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from keisei.engine.attempt import Judged
+from keisei.engine.verify import Case, verify
+from keisei.records.artifact import ArtifactRecord
+from keisei.records.error import WorldFault
+from keisei.records.finding import FindingRecord
+from keisei.records.move import Claimed
+from keisei.records.snapshot import Looked
+from keisei.records.task_type import TaskTypeSpec
+from keisei.rules.claim import Claim
+from keisei.rules.evidence import Keys, keys_of
+from keisei.rules.outcome import decode, judge
+from keisei.wiring.shop import BEFORE, Before, Result, Shop
+from keisei.workspace.file import look
+from keisei.workspace.snapshot import take
+
+T = TypeVar("T")
+
+
+def judged(shop: Shop, claimed: Claimed) -> Judged:
+    """What the evidence says. Raises WorldFault where the evidence is not on this machine."""
+    keys = keys_of(claimed.attempt.attempt_id, claimed.attempt.started_at)
+    result = _read(shop, keys.result, Result)
+    registry = shop.registry()
+    spec = registry.task_type(claimed.task.task_type)
+    by_exit_code = spec.success_policy is not None and bool(spec.success_policy.complete_by_exit_code)
+    plain = claimed.attempt.adapter_kind == "script"
+    claim = decode(result.report, result.ended, complete_by_exit_code=by_exit_code and plain)
+    findings, artifacts = _verified(shop, claimed, spec, claim, keys)
+    verdict = judge(claim, findings)
+    shop.evidence.put(keys.findings, msgspec.json.format(msgspec.json.encode(findings)))
+    profile = registry.profile(claimed.task.requested_profile_id)
+    return Judged(
+        exit_status=verdict.exit_status,
+        outcome=verdict.outcome,
+        error=verdict.error,
+        retry_after_s=verdict.retry_after_s,
+        findings=tuple(findings),
+        artifacts=tuple(artifacts),
+        evidence=evidence_digests(shop, keys),
+        profile=profile,
+        escalation=registry.escalation(profile.role),
+    )
+
+
+def _verified(
+    shop: Shop, claimed: Claimed, spec: TaskTypeSpec, claim: Claim, keys: Keys
+) -> tuple[list[FindingRecord], list[ArtifactRecord]]:
+    before = _read(shop, keys.of(BEFORE), Before)
+    folder, cwd = shop.artifact_folder(claimed.task.task_id), Path(before.cwd)
+    case = Case(
+        task=claimed.task,
+        attempt_id=claimed.attempt.attempt_id,
+        task_type=spec,
+        claim=claim,
+        artifact_folders=(str(folder), str(folder.resolve())),
+        artifacts_before=before.artifacts,
+        artifacts_after=take(folder),
+        working_folders=(before.cwd,),
+        work_before=before.workspace,
+        work_after=take(cwd),
+    )
+    return verify(case, _Eyes(shop, folder))
+
+
+class _Eyes:
+    """What verification asks of the world, answered by this machine."""
+
+    def __init__(self, shop: Shop, folder: Path) -> None:
+        self._shop, self._folder = shop, folder
+
+    def look(self, relative: str) -> Looked:
+        """One file of the artifact folder."""
+        return look(self._folder, relative)
+
+    def ignored(self, paths: Sequence[str]) -> frozenset[str]:  # noqa: ARG002 - a port; nothing is ignored here
+        """Nothing: what an agent can write can also say what to ignore."""
+        return frozenset()
+
+    def new_id(self) -> str:
+        """An id nobody has had."""
+        return self._shop.new_id()
+
+    def now(self) -> datetime:
+        """The store's time."""
+        return self._shop.store.now()
+
+
+def _read(shop: Shop, key: str, kind: type[T]) -> T:
+    raw = shop.evidence.get(key)
+    if raw is None:
+        raise WorldFault(f"evidence `{key}` is not on this machine", "`keisei task retry` runs the task again")
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.DecodeError as error:
+        raise WorldFault(
+            f"evidence `{key}` cannot be read: {error}", "`keisei task retry` runs the task again"
+        ) from error
+
+
+def evidence_digests(shop: Shop, keys: Keys) -> dict[str, str]:
+    """sha256 of every evidence file of an attempt, by name, read anew from the disk."""
+    stored = [shop.evidence.stored(key) for key in shop.evidence.keys(keys.folder)]
+    return {each.key.removeprefix(keys.folder): each.sha256 for each in stored if each is not None}

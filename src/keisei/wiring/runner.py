@@ -1,0 +1,356 @@
+"""The runner: recover, see whether it is paused, wake what is due, claim, carry, deliver, wait for the doorbell."""
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import uuid_utils
+
+from keisei import __version__
+from keisei.engine.attempt import Stand, Workshop, carry, finish
+from keisei.engine.deliver import deliver
+from keisei.engine.intake import Defaults, Registry
+from keisei.engine.ports import Store
+from keisei.engine.settle import Chance
+from keisei.engine.sweep import recover
+from keisei.records.error import KeiseiError, WorldFault
+from keisei.records.id import AttemptId, RunnerId, TaskId
+from keisei.records.move import Claimed, ClaimOrder, NewEvent, Settled, Sweep
+from keisei.records.runner import Beat, RunnerRecord
+from keisei.rules.breaker import is_open
+from keisei.rules.retry import Backoff
+from keisei.wiring.heart import BEATS, Heart
+from keisei.wiring.insist import Insistent
+from keisei.wiring.switch import Switch
+
+POLL_S: Final = 1.0
+"""The doorbell is a hint; this is the guarantee."""
+SEAL_S: Final = 1.0
+PRUNE_S: Final = 3600.0
+IDLE_NOTE_S: Final = 600.0
+"""A runner that stays idle says so once in this time, and not at every look."""
+TROUBLE_S: Final = 1.0
+HEAR_S: Final = 1.0
+"""How soon an operator's order to end a task is heard."""
+
+
+def new_id() -> str:
+    """A fresh id; later ones sort after earlier ones."""
+    return str(uuid_utils.uuid7())
+
+
+class Options(NamedTuple):
+    """How a runner works."""
+
+    jobs: int = 2
+    lease_s: float = 30.0
+    backoff: Backoff = Backoff()
+    event_days: int = 30
+    at_most: int | None = None
+    """Stop after so many attempts; None for no limit."""
+    until_idle: bool = False
+    """Stop when nothing runs and nothing can be claimed."""
+
+
+class Line(NamedTuple):
+    """One thing a runner tells its operator."""
+
+    event: str
+    task_id: str | None = None
+    attempt_id: str | None = None
+    detail: str = ""
+
+
+class Job(NamedTuple):
+    """An attempt under way."""
+
+    claimed: Claimed
+    switch: Switch
+    thread: threading.Thread
+
+
+class Hall(NamedTuple):
+    """The rooms a runner works in."""
+
+    store: Store
+    workshop: Callable[[Switch, Callable[[], float]], Workshop]
+    """A workshop for one attempt: its switch, and how long a tree may live."""
+    salvage: Callable[[Claimed], None]
+    """Ends and keeps what a dead runner's attempt has left."""
+    registry: Callable[[], Registry]
+    """The authored files as they are now."""
+    defaults: Defaults
+    tell: Callable[[Line], None]
+
+
+class Runner:
+    """One runner. One thread drives it; `stop` may be called from a signal handler."""
+
+    def __init__(self, hall: Hall, options: Options) -> None:
+        """Nothing is registered before `run`."""
+        self._hall, self._store, self._options = hall, hall.store, options
+        self._jobs: dict[AttemptId, Job] = {}
+        self._lock = threading.Lock()
+        self._stops = 0
+        self._draining = False
+        self._paused: str | None = None
+        self._taken = 0
+        self._due = _Due()
+        self._stray: set[AttemptId] = set()
+        self.runner_id = RunnerId("")
+        self._heart = Heart(self._store, self.runner_id, options.lease_s, self._heard)
+
+    def stop(self) -> None:
+        """Asked once: take nothing new and finish. Asked again: end what runs."""
+        self._stops += 1
+        self._store.ring()
+
+    def run(self) -> int:
+        """Work until stopped, idle or done. How many attempts were taken."""
+        self._begin()
+        try:
+            while True:
+                self._tick()
+                if self._is_over():
+                    return self._taken
+                self._store.wait(self._patience_s())
+        finally:
+            self._end()
+
+    # --- the cycle ----------------------------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        """One round, in the order of the original: recover, pause, claim; then deliver and keep house."""
+        try:
+            self._keep_lease()
+            self._end_if_told()
+            if self._running() and self._due.is_time("hear", HEAR_S):
+                self._heart.hurry()
+            if self._stray or self._due.is_time("sweep", self._options.lease_s / BEATS):
+                self._recover()
+            if not self._is_closing() and not self._is_paused():
+                self._claim()
+            self._keep_house()
+        except WorldFault as fault:
+            if not fault.retryable:
+                raise
+            self._hall.tell(Line("trouble", detail=fault.message))
+            time.sleep(TROUBLE_S)
+
+    def _claim(self) -> None:
+        free = self._free()
+        if free <= 0:
+            return
+        self._store.wake_due()
+        now = self._store.now()
+        shut = tuple(each.adapter_id for each in self._store.breakers() if is_open(each, now))
+        ids = tuple(AttemptId(new_id()) for _ in range(free))
+        order = ClaimOrder(runner_id=self.runner_id, attempt_ids=ids, without_adapters=shut)
+        try:
+            claims = self._store.claim(order)
+        except WorldFault:
+            self._stray.update(ids)  # the claim may have been made, and only its answer lost
+            raise
+        for claimed in claims:
+            self._taken += 1
+            self._start(claimed, carry)
+        self._note_idle()
+
+    def _free(self) -> int:
+        free = self._options.jobs - len(self._jobs)
+        return free if self._options.at_most is None else min(free, self._options.at_most - self._taken)
+
+    def _start(self, claimed: Claimed, way: Callable[[Stand, Claimed], Settled]) -> None:
+        switch = Switch()
+        thread = threading.Thread(target=self._work, args=(claimed, switch, way), name="attempt", daemon=True)
+        with self._lock:
+            self._jobs[claimed.attempt.attempt_id] = Job(claimed, switch, thread)
+        thread.start()
+
+    def _work(self, claimed: Claimed, switch: Switch, way: Callable[[Stand, Claimed], Settled]) -> None:
+        """One attempt, in a thread of its own. Whatever it raises, the attempt is not forgotten: it is swept."""
+        task_id, attempt_id = claimed.task.task_id, claimed.attempt.attempt_id
+        self._hall.tell(Line("started", task_id, attempt_id))
+        heart = self._heart
+        stand = Stand(
+            store=Insistent(self._store, heart.lost.is_set),
+            workshop=self._hall.workshop(switch, heart.left_s),
+            chance=self._chance,
+            stopping=switch.pulled.is_set,
+        )
+        try:
+            settled = way(stand, claimed)
+            task = self._store.task(task_id)
+            status = task.status if task is not None and settled != "lost" else settled
+            reason = task.last_error if task is not None and task.last_error and settled != "lost" else ""
+            self._hall.tell(Line(status, task_id, attempt_id, reason))
+        except Exception as error:  # noqa: BLE001 - a thread that dies silently would hold its task for ever
+            self._stray.add(attempt_id)
+            said = error.message if isinstance(error, KeiseiError) else f"this is a bug in keisei: {error!r}"
+            self._hall.tell(Line("trouble", task_id, attempt_id, said))
+        finally:
+            with self._lock:
+                self._jobs.pop(attempt_id, None)
+            self._store.ring()
+
+    # --- leases -------------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self.runner_id = RunnerId(new_id())
+        now = self._store.now()
+        runner = RunnerRecord(
+            runner_id=self.runner_id,
+            host=host(),
+            boot_id=boot_id(),
+            pid=os.getpid(),
+            born=born(os.getpid()),
+            version=__version__,
+            slots=self._options.jobs,
+            lease_s=self._options.lease_s,
+            started_at=now,
+            heartbeat_at=now,
+        )
+        self._store.register(runner)
+        self._heart = Heart(self._store, self.runner_id, self._options.lease_s, self._heard)
+        self._heart.start()
+        self._due = _Due()
+
+    def _heard(self, beat: Beat, left_s: float) -> None:
+        self._draining = beat.draining
+        for job in self._running():
+            if job.claimed.task.task_id in beat.canceled:
+                job.switch.pull()
+            else:
+                job.switch.renew(left_s)
+
+    def _keep_lease(self) -> None:
+        """A runner whose lease is gone ends its trees, settles nothing, and begins again under another name."""
+        if not self._heart.lost.is_set():
+            return
+        self._hall.tell(Line("lease lost", detail=self.runner_id))
+        self._end_jobs()
+        self._heart.stop()
+        self._begin()
+
+    def _recover(self) -> None:
+        dead = [each.runner_id for each in self._store.runners() if self._is_dead(each)]
+        if dead:
+            detail = {"runner_id": self.runner_id, "reason": "pid_not_live", "previous_runner_id": dead[0]}
+            self._store.note([NewEvent(event_type="dispatch_lock_stale_cleared", detail=detail)])
+        stray = tuple(self._stray)
+        sweep = Sweep(runner_id=self.runner_id, dead=tuple(dead), unknown=stray)
+        for claimed in recover(self._store, sweep, self._chance(), self._hall.salvage):
+            adopted = self._store.adopt(claimed, self.runner_id)
+            if adopted is not None:
+                self._hall.tell(Line("resumed", claimed.task.task_id, claimed.attempt.attempt_id))
+                self._start(adopted, finish)
+        self._stray.difference_update(stray)
+
+    def _is_dead(self, runner: RunnerRecord) -> bool:
+        """Whether a runner of this machine is surely gone: another boot, or another process behind its number."""
+        if runner.host != host() or runner.runner_id == self.runner_id:
+            return False
+        return runner.boot_id != boot_id() or born(runner.pid) != runner.born
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    def _is_closing(self) -> bool:
+        used_up = self._options.at_most is not None and self._taken >= self._options.at_most
+        return bool(self._stops) or self._draining or used_up
+
+    def _end_if_told(self) -> None:
+        if self._stops > 1:
+            for job in self._running():
+                job.switch.pull()
+
+    def _is_over(self) -> bool:
+        if self._running():
+            return False
+        if self._is_closing():
+            return True
+        return self._options.until_idle and (self._paused is not None or self._store.claimable() == 0)
+
+    def _end(self) -> None:
+        self._end_jobs()
+        self._heart.stop()
+        self._store.leave(self.runner_id)
+
+    def _end_jobs(self) -> None:
+        for job in self._running():
+            job.switch.pull()
+        for job in self._running():
+            job.thread.join()
+
+    # --- the house ----------------------------------------------------------------------------------------------------
+
+    def _is_paused(self) -> bool:
+        reason = next((each.reason for each in self._store.pauses() if each.scope in ("all", self.runner_id)), None)
+        if reason is not None and self._paused is None:
+            detail = {"runner_id": self.runner_id, "reason": reason}
+            self._store.note([NewEvent(event_type="dispatch_paused", detail=detail)])
+            self._hall.tell(Line("paused", detail=reason))
+        self._paused = reason
+        return reason is not None
+
+    def _note_idle(self) -> None:
+        if not self._running() and self._due.is_time("idle", IDLE_NOTE_S):
+            self._store.note([NewEvent(event_type="dispatch_idle", detail={"runner_id": self.runner_id})])
+
+    def _keep_house(self) -> None:
+        if self._due.is_time("deliver", POLL_S):
+            deliver(self._store, self._hall.registry, self._hall.defaults, lambda: TaskId(new_id()))
+        if self._due.is_time("seal", SEAL_S):
+            self._store.unsealed()
+        if self._due.is_time("prune", PRUNE_S):
+            self._store.prune(self._store.now() - timedelta(days=self._options.event_days))
+
+    def _patience_s(self) -> float:
+        due = self._store.next_due()
+        wait = POLL_S if due is None else min(POLL_S, (due - self._store.now()).total_seconds())
+        return max(0.0, wait) if self._free() > 0 else POLL_S
+
+    def _chance(self) -> Chance:
+        return Chance(backoff=self._options.backoff, jitter=random.random(), now=self._store.now())  # noqa: S311 - a wait
+
+    def _running(self) -> list[Job]:
+        with self._lock:
+            return list(self._jobs.values())
+
+
+class _Due:
+    """What is done once in a while."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, float] = {}
+
+    def is_time(self, what: str, every_s: float) -> bool:
+        """Whether it was never done, or long enough ago; then it counts as done."""
+        now = time.monotonic()
+        if what in self._last and now - self._last[what] < every_s:
+            return False
+        self._last[what] = now
+        return True
+
+
+def host() -> str:
+    """This machine, as far as process numbers mean the same: its name and its pid namespace."""
+    return f"{os.uname().nodename}/{Path('/proc/self/ns/pid').stat().st_ino}"
+
+
+def boot_id() -> str:
+    """This start of the machine."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def born(pid: int) -> str:
+    """When a process was started, in the kernel's words; empty where it is gone or a corpse."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if fields[0] in "ZX" else fields[19]
+    except (OSError, IndexError):
+        return ""
