@@ -1,5 +1,6 @@
 #!/bin/sh
-# Shows what keisei does at this stage: it lints, composes and judges tool calls. Run by `make demo`, after the set-up.
+# Shows what keisei does at this stage: it lints, composes, judges tool calls and runs tasks. Run by `make demo`, after the
+# set-up.
 #
 # Needs .venv, and nothing else: no network, no agent, no settings of the user. Everything is written into a temporary
 # folder that is removed at the end, also after an interruption. Ends with 1 where something differs from what it says.
@@ -19,6 +20,7 @@ trap 'exit 143' TERM
 # The kit as it ships: a user's own layer, a kit root and a project around us take no part.
 mkdir -p "$work/project/.keisei" "$work/home"
 export HOME="$work/home" XDG_CONFIG_HOME="$work/home/.config" KEI_KIT_ROOT=
+export KEISEI_HOME="$work/state" KEISEI_DATABASE_URL= XDG_RUNTIME_DIR=
 
 # -I: neither PYTHONPATH nor a file called keisei.py in the way. -X utf8: in the C locale, -I would mean ASCII.
 keisei() { "$root/.venv/bin/python" -I -X utf8 -m keisei "$@"; }
@@ -47,7 +49,7 @@ fi
 [ -x "$root/.venv/bin/python" ] || { echo "keisei: cannot run .venv/bin/python; run: make setup" >&2; exit 1; }
 cd "$work/project"
 
-printf '%s: it reads, lints, composes and gates. It does not run agents yet.\n' "$(keisei --version)"
+printf '%s: it lints, composes, gates, and runs what needs no confinement.\n' "$(keisei --version)"
 
 step "1. Lint the kit that ships"
 keisei lint --strict --kit-root "$root/src/keisei/kit" >"$work/said" 2>&1 || differs "the kit has problems"
@@ -70,10 +72,8 @@ for file in "$examples"/*.toml; do
     count=$((count + 1))
 done
 [ "$count" = 5 ] || differs "there are $count example tasks instead of 5"
-say "The end of the critic's prompt, after its rules:"
 sed -n '/^## Your task/,$p' critic/prompt.md >"$work/tail"
 [ -s "$work/tail" ] || differs "the critic's prompt has no scope block"
-quote "$work/tail" | sed 's/ *$//'
 
 step "3. A role that nobody may have is refused"
 mkdir -p push
@@ -108,5 +108,21 @@ say "\$ keisei gate explain --task code-implementer/task.toml --command '$call'"
 head -n 1 "$work/said" >"$work/first"
 quote "$work/first"
 
-printf '\nAll of it was as promised. No agent was run, and none of the judged calls: prompts and judgements are all there is.\n'
+step "6. Work is queued and run; words complete nothing, evidence does"
+printf '[project]\nname = "demo"\n\n[runner]\nretry-first-s = 0.0\n' >keisei.toml
+queue() { ends_with 0 keisei task add --type script --subject "$1" --payload "{\"args\": [\"-c\", \"$2\"]}"; }
+queue "says so" 'echo all tests pass; exit 1'
+queue "does it" 'echo 42'
+ends_with 0 keisei runner --until-idle
+ends_with 0 keisei task list
+grep -q 'blocked  *3/3 .*says so' "$work/said" || differs "the task that only talks is not blocked"
+grep -q 'completed  *1/3 .*does it' "$work/said" || differs "the task that works is not completed"
+say "\$ keisei runner --until-idle; keisei task list"
+sed 's/^[^ ]*  *//; s/  *20[0-9-]* [0-9:]*//; s/created  *//' "$work/said" >"$work/table"
+quote "$work/table"
+ends_with 0 keisei ledger verify
+say "\$ keisei ledger verify"
+quote "$work/said"
+
+printf '\nAll of it was as promised. No coding agent was run, and none of the judged calls.\n'
 printf 'Next: docs/tutorial/first-role.md. What is not there yet: docs/explanation/what-comes-next.md.\n'

@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import keisei.library.catalog
-from keisei.cli import kei_agent_runtime, kei_capability, main
+from keisei.cli import kei_agent_runtime, kei_capability, kei_ledger, main
 
 BIN = Path(sys.executable).parent
-DOORS = {"keisei": main, "kei-agent-runtime": kei_agent_runtime, "kei-capability": kei_capability}
+DOORS = {
+    "keisei": main,
+    "kei-agent-runtime": kei_agent_runtime,
+    "kei-capability": kei_capability,
+    "kei-ledger": kei_ledger,
+}
 
 
 class Done(NamedTuple):

@@ -339,7 +339,7 @@ def test_the_demo_keeps_its_promises_and_leaves_nothing_behind(tmp_path):
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stderr == ""
     assert "\x1b" not in ended.stdout
-    assert "does not run agents yet" in ended.stdout
+    assert "words complete nothing" in ended.stdout
     assert "RULE 0.13" in ended.stdout
     assert "did you mean `files-whitelist`?" in ended.stdout
     assert 25 <= len(ended.stdout.splitlines()) <= 45

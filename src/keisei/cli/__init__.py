@@ -46,6 +46,11 @@ def kei_capability() -> int:
     return _run("keisei.cli.capability:seed", "kei-capability", usage=2, failure=2)
 
 
+def kei_ledger() -> int:
+    """`kei-ledger`, with the originals' exit codes."""
+    return _run("keisei.cli.ledger:program", "kei-ledger", usage=2)
+
+
 def _run(command: str, name: str, *, usage: int, failure: int = 1) -> int:
     from keisei.cli.door import run
 

@@ -7,16 +7,23 @@ import click
 from keisei import __version__
 
 COMMANDS = {
+    "adapter": ("keisei.cli.adapter:group", "How harnesses are reached: list, show, probe, reset."),
     "agent": ("keisei.cli.agent:group", "Compose and prepare spawns; show durable agents."),
+    "attempt": ("keisei.cli.attempt:group", "Runs of tasks and the evidence they left: list, show, log."),
     "capability": ("keisei.cli.capability:group", "List, show, make, fork and test capabilities."),
+    "compat": ("keisei.cli.compat:group", "The original's verbs on its runtime.json."),
     "completion": ("keisei.cli.completion:command", "Print the completion script of a shell."),
+    "event": ("keisei.cli.event:group", "What happened, line by line: list, tail."),
     "gate": ("keisei.cli.gate:group", "Judge tool calls before they happen, alone or by a service."),
     "hooks": ("keisei.cli.hooks:group", "The gate in the settings of Claude Code and Codex."),
+    "ledger": ("keisei.cli.ledger:group", "What must be provable: append, fork, list, show, verify."),
     "lint": ("keisei.cli.lint:command", "Check authored files; every problem at once."),
     "profile": ("keisei.cli.profile:group", "List and show profiles."),
     "role": ("keisei.cli.role:group", "List, show, compare and document roles."),
+    "runner": ("keisei.cli.runner:group", "Run tasks; pause, resume, drain and stop runners."),
     "schema": ("keisei.cli.schema:group", "Published schemas: list, show, export, check, diff."),
     "skill": ("keisei.cli.skill:group", "List and show skills."),
+    "task": ("keisei.cli.task:group", "Queue work, see it, steer it."),
     "task-type": ("keisei.cli.task_type:group", "List and show task types."),
     "workflow": ("keisei.cli.workflow:group", "List and show workflows."),
 }
@@ -46,7 +53,4 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", prog_name="keisei", message="%(prog)s %(version)s")
 def app() -> None:
-    """Run coding agents unattended, and believe none of them.
-
-    At this stage keisei reads, checks and composes: roles, capabilities, task files, schemas.
-    """
+    """Run coding agents unattended, and believe none of them."""
