@@ -5,7 +5,7 @@ from pathlib import Path
 
 from keisei.engine.intake import Origin, accept, read_intent
 from keisei.records.id import TaskId
-from keisei.records.move import EventQuery
+from keisei.records.move import EventQuery, TaskQuery
 from keisei.rules.retry import Backoff
 from keisei.settings import read_settings
 from keisei.wiring.hall import project_shop, shop_runner
@@ -78,6 +78,9 @@ class House:
         found = self.store.task(task_id)
         assert found is not None
         return found
+
+    def tasks(self):
+        return self.store.tasks(TaskQuery(limit=1000))
 
     def attempts(self, task_id: TaskId):
         return self.store.attempts(task_id)

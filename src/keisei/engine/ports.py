@@ -13,6 +13,7 @@ from keisei.records.attempt import TaskAttempt
 from keisei.records.breaker import Breaker
 from keisei.records.bundle import BundleRecord
 from keisei.records.event import RuntimeEvent
+from keisei.records.evidence import Stored
 from keisei.records.finding import FindingRecord
 from keisei.records.id import AdapterId, AgentId, AttemptId, ProfileId, RunnerId, TaskId
 from keisei.records.ledger import LedgerEntry
@@ -220,6 +221,22 @@ class Ledger(Protocol):
 
     def unsealed(self) -> int:
         """How many rows are written and not sealed yet; sealed first where this process may."""
+
+
+class Evidence(Protocol):
+    """Files of attempts, by relative keys: written once, on the disk before `put` returns, never changed."""
+
+    def put(self, key: str, data: bytes) -> Stored:
+        """Store bytes. The same bytes again are fine; others raise IllegalMove."""
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes; None where the key is unknown."""
+
+    def stored(self, key: str) -> Stored | None:
+        """What stands under a key, hashed again; None where the key is unknown."""
+
+    def keys(self, prefix: str = "") -> list[str]:
+        """Every key that begins with the prefix, sorted."""
 
 
 class Store(Queue, Leases, Bell, Controls, Outbox, View, Ledger, Protocol):

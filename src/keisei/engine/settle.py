@@ -27,6 +27,8 @@ from keisei.rules.retry import MOST_POSTPONED, Backoff, Failed, Step, next_step,
 
 LAST_ERROR = 2_000
 """Characters of an error that are kept on the task; the whole of it is evidence."""
+NOTICE = -1
+"""The number of the runtime's own message about an attempt, before those it asks for."""
 MESSAGE_CHANNEL = "console"
 """Where a message that names no channel goes."""
 
@@ -86,7 +88,7 @@ def settlement(ended: Ended, chance: Chance) -> Settlement:
         postponed=step is not None and step.verb == "postpone",
         findings=ended.findings,
         artifacts=ended.artifacts,
-        outbox=_outbox(ended, outcome, chance.now),
+        outbox=(*_outbox(ended, outcome, chance.now), *_notice(ended, after, chance.now)),
         events=_events(ended, after, attempt, step),
         ledger=(_entry(ended, after, attempt),),
         breaker=_breaker(ended, chance.now),
@@ -272,6 +274,21 @@ def _outbox(ended: Ended, outcome: TaskOutcome, now: datetime) -> tuple[OutboxIt
         for number, each in enumerate(outcome.external_messages)
     ]
     return tuple(rows)
+
+
+def _notice(ended: Ended, after: TaskRecord, now: datetime) -> tuple[OutboxItem, ...]:
+    """A role that notifies its orchestrator says what became of every task that does not go on by itself."""
+    if ended.escalation != "orchestrator-notify" or after.status in ("pending", "retryable_failure"):
+        return ()
+    said = after.last_error or ended.outcome.operator_summary
+    message = {
+        "channel": MESSAGE_CHANNEL,
+        "about": "task",
+        "task_id": after.task_id,
+        "status": after.status,
+        "text": said,
+    }
+    return (_item(ended, "external_message", NOTICE, message, None, now),)
 
 
 def _unless(allowed: bool, what: str) -> str | None:  # noqa: FBT001 - reads as a sentence where it is used

@@ -32,6 +32,8 @@ POLL_S: Final = 1.0
 """The doorbell is a hint; this is the guarantee."""
 SEAL_S: Final = 1.0
 PRUNE_S: Final = 3600.0
+PRUNINGS: Final = 20
+"""Prunings in a row: enough for a busy hour, and not so many that claims wait."""
 IDLE_NOTE_S: Final = 600.0
 """A runner that stays idle says so once in this time, and not at every look."""
 TROUBLE_S: Final = 1.0
@@ -99,9 +101,12 @@ class Runner:
         self._stops = 0
         self._draining = False
         self._paused: str | None = None
+        self._trouble: str | None = None
         self._taken = 0
         self._due = _Due()
         self._stray: set[AttemptId] = set()
+        self._asked = threading.Event()
+        """An attempt has ended since the outbox was looked at."""
         self.runner_id = RunnerId("")
         self._heart = Heart(self._store, self.runner_id, options.lease_s, self._heard)
 
@@ -136,9 +141,11 @@ class Runner:
             if not self._is_closing() and not self._is_paused():
                 self._claim()
             self._keep_house()
+            self._note_trouble()
         except WorldFault as fault:
             if not fault.retryable:
                 raise
+            self._trouble = fault.message
             self._hall.tell(Line("trouble", detail=fault.message))
             time.sleep(TROUBLE_S)
 
@@ -194,6 +201,7 @@ class Runner:
             said = error.message if isinstance(error, KeiseiError) else f"this is a bug in keisei: {error!r}"
             self._hall.tell(Line("trouble", task_id, attempt_id, said))
         finally:
+            self._asked.set()
             with self._lock:
                 self._jobs.pop(attempt_id, None)
             self._store.ring()
@@ -269,7 +277,7 @@ class Runner:
                 job.switch.pull()
 
     def _is_over(self) -> bool:
-        if self._running():
+        if self._running() or self._asked.is_set():
             return False
         if self._is_closing():
             return True
@@ -297,17 +305,28 @@ class Runner:
         self._paused = reason
         return reason is not None
 
+    def _note_trouble(self) -> None:
+        """Once the store can be written again, say what kept it from being: one line for all of it."""
+        if self._trouble is not None:
+            detail = {"runner_id": self.runner_id, "reason": self._trouble}
+            self._store.note([NewEvent(event_type="dispatch_locked", detail=detail)])
+            self._trouble = None
+
     def _note_idle(self) -> None:
         if not self._running() and self._due.is_time("idle", IDLE_NOTE_S):
             self._store.note([NewEvent(event_type="dispatch_idle", detail={"runner_id": self.runner_id})])
 
     def _keep_house(self) -> None:
-        if self._due.is_time("deliver", POLL_S):
+        if self._asked.is_set() or self._due.is_time("deliver", POLL_S):
+            self._asked.clear()
             deliver(self._store, self._hall.registry, self._hall.defaults, lambda: TaskId(new_id()))
         if self._due.is_time("seal", SEAL_S):
             self._store.unsealed()
         if self._due.is_time("prune", PRUNE_S):
-            self._store.prune(self._store.now() - timedelta(days=self._options.event_days))
+            before = self._store.now() - timedelta(days=self._options.event_days)
+            for _ in range(PRUNINGS):
+                if not self._store.prune(before):
+                    break
 
     def _patience_s(self) -> float:
         due = self._store.next_due()

@@ -31,6 +31,7 @@ from keisei.wiring.salvage import clear, mark_of
 from keisei.wiring.shop import BEFORE, Before, Result, Shop
 from keisei.wiring.store import make_folder
 from keisei.wiring.switch import Switch
+from keisei.workspace.base import base_of
 from keisei.workspace.snapshot import take
 
 LARGEST_VALUE: Final = 96 * 1024
@@ -119,6 +120,7 @@ class AttemptWorkshop:
             runtime_policy=self._shop.runner.policy,
             memory=tuple(store.memory(task.agent, profile.profile_id, MEMORY)) if remembers else (),
             earlier=self._earlier(claimed),
+            workspace=base_of(self._cwd(choice.config, self._run_folder(claimed))),
             secret_names=around.secret_names,
         )
 
