@@ -9,8 +9,13 @@ PY := .venv/bin/python
 # Extra arguments for pytest: make test ARGS="-k lint -x"
 ARGS ?=
 
-.PHONY: help setup setup-test demo test check format format-check lint types imports schemas docs docs-check bench \
-  soak requirements clean
+# How long a soak is: kills of processes on each store, and simulated fleets on each store.
+KILLS ?= 1000
+SEED ?= 1
+SIMULATIONS ?= 200
+
+.PHONY: help setup setup-test setup-bench demo test check format format-check lint types imports schemas docs docs-check \
+  bench soak requirements clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +25,9 @@ setup: ## Make .venv with what keisei needs to run
 
 setup-test: ## Add what the tests need
 	@sh scripts/setup.sh test
+
+setup-bench: ## Add what the benches measure us against
+	@sh scripts/setup.sh bench
 
 demo: setup ## See keisei at work
 	@sh scripts/demo.sh
@@ -53,14 +61,16 @@ docs: setup ## Write the generated pages of docs/
 docs-check: setup
 	@$(PY) scripts/docs.py --check
 
-bench: setup ## Measure: every file of bench/ in turn
+bench: setup-bench ## Measure: every file of bench/ in turn; the queue takes some minutes
 	@failed=; for bench in bench/*.py; do \
 	  [ -e "$$bench" ] || continue; \
 	  echo "== $$bench"; $(PY) "$$bench" || failed="$$failed $$bench"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
-soak: ## Run for hours (nothing to soak yet)
-	@echo "There is no soak test yet: keisei does not run agents at this stage."
+soak: setup-test ## Kill runners again and again and see that nothing is lost: KILLS= SEED= SIMULATIONS=
+	@$(PY) -m tests.system.storm --store sqlite --kills $(KILLS) --seed $(SEED)
+	@$(PY) -m tests.system.storm --store postgres --kills $(KILLS) --seed $(SEED)
+	@KEISEI_SIMULATIONS=$(SIMULATIONS) $(PY) -m pytest -q -n 2 tests/store/test_simulation.py
 
 requirements: setup ## Compile the pins of requirements/ anew
 	@sh scripts/requirements.sh

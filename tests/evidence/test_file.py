@@ -256,15 +256,17 @@ def test_a_limit_on_the_size_of_files_is_a_fault_like_a_full_disk(folder):
     assert FileEvidence(folder).keys() == []
 
 
-def test_everything_is_on_the_disk_before_anybody_is_told(evidence, monkeypatch):
-    """The content before the name, the name before the return, each folder before what is in it."""
-    steps = []
+@pytest.fixture
+def steps(monkeypatch):
+    """What is made and what is flushed, in order."""
+    found = []
 
     def noted(name, path_of):
         real = getattr(os, name)
 
         def calling(*args, **kwargs):
-            steps.append((name, path_of(*args)))
+            path = path_of(*args)
+            found.append((name, "part" if path.startswith(PART) else path))
             return real(*args, **kwargs)
 
         monkeypatch.setattr(os, name, calling)
@@ -272,17 +274,51 @@ def test_everything_is_on_the_disk_before_anybody_is_told(evidence, monkeypatch)
     noted("fsync", lambda descriptor: Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)  # noqa: PTH115 - not a path
     noted("mkdir", lambda name, *_: Path(name).name)
     noted("link", lambda _, name: name)
+    return found
 
-    evidence.put("attempts/a1/x", b"1")
 
-    said = [(name, "part" if path.startswith(PART) else path) for name, path in steps]
-    assert said[-5:] == [
+def test_everything_is_on_the_disk_before_anybody_is_told(folder, steps):
+    """The content before the name, the name before the return, each folder before what is in it."""
+    folder.parent.mkdir()
+    steps.clear()
+
+    FileEvidence(folder).put("attempts/a1/x", b"1")
+
+    assert steps == [
+        ("mkdir", "evidence"),
+        ("fsync", "state of things"),
+        ("mkdir", "attempts"),
+        ("fsync", "evidence"),
         ("mkdir", "a1"),
         ("fsync", "attempts"),
         ("fsync", "part"),
         ("link", "x"),
         ("fsync", "a1"),
     ]
+
+
+def test_folders_that_somebody_else_made_are_flushed_once(evidence, folder, steps):
+    evidence.put("attempts/a1/x", b"1")
+    other = FileEvidence(folder)
+    steps.clear()
+
+    other.put("attempts/a1/y", b"1")
+    first, steps[:] = [path for name, path in steps if name == "fsync"], []
+    other.put("attempts/a1/z", b"1")
+
+    assert first == ["state of things", "evidence", "attempts", "part", "a1"]
+    assert [path for name, path in steps if name == "fsync"] == ["part", "a1"]
+
+
+def test_reading_makes_nothing(evidence, folder):
+    evidence.get(KEY)
+    evidence.keys("attempts/")
+    evidence.tidy("attempts")
+
+    assert not folder.exists()
+    evidence.put(KEY, b"x")
+    evidence.get("other/x")
+    assert not (folder / "other").exists()
 
 
 # Others at the same time, and sudden ends ---------------------------------------------------------------------------
@@ -350,14 +386,16 @@ def test_what_a_killed_writer_left_is_no_key_and_can_be_removed(evidence, folder
 
 
 def test_no_descriptor_is_left_open(evidence, tmp_path):
-    evidence.put(KEY, b"x")
     (tmp_path / "folder").mkdir()
     before = len(list(Path("/proc/self/fd").iterdir()))
 
+    evidence.put(KEY, b"x")
     evidence.put("attempts/a/b", b"y")
     evidence.get(KEY)
     evidence.stored(KEY)
     evidence.keys()
+    (tmp_path / "file").write_text("x")
+    evidence.put_file("attempts/a/c", tmp_path / "file")
     with pytest.raises(WorldFault):
         evidence.put_file("a/b", tmp_path / "folder")
     with pytest.raises(IllegalMove):

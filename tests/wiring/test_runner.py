@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from keisei.engine import control
+from keisei.records.error import ContractViolation, WorldFault
 from tests.wiring.house import House
 
 DONE = '{"status": "completed", "operator_summary": "did it"}'
@@ -237,3 +238,56 @@ def _until(holds, patience_s=60):
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_what_returned_is_judged_again_after_a_crash_and_never_run_again(house, tmp_path, monkeypatch):
+    count = tmp_path / "count"
+    task = house.script(
+        f"""echo run >> {count}; echo x > "$AGENT_RUNTIME_ARTIFACT_DIR/report.md"; echo '{DONE}'""",
+        evidence_requirements={"required_artifacts": ["report.md"]},
+    )
+    real, calls = house.store.settle, []
+
+    def fails_once(settlement):
+        calls.append(settlement)
+        if len(calls) == 1:
+            raise WorldFault("the disk is gone for a moment")
+        return real(settlement)
+
+    monkeypatch.setattr(house.store, "settle", fails_once)
+    runner = house.runner(until_idle=False)
+    thread = threading.Thread(target=runner.run)
+    thread.start()
+    _until(lambda: house.task(task).status == "completed")
+    runner.stop()
+    thread.join(60)
+
+    assert count.read_text() == "run\n"
+    assert [each.exit_status for each in house.attempts(task)] == ["ok"]
+
+
+def test_what_the_store_will_never_take_comes_to_a_person(house, monkeypatch):
+    real = house.store.settle
+
+    def choosy(settlement):
+        if settlement.task.status == "completed":
+            raise ContractViolation("ledger.entry", ["body: too large"])
+        return real(settlement)
+
+    monkeypatch.setattr(house.store, "settle", choosy)
+    task = house.script(f"echo '{DONE}'")
+
+    house.run()
+
+    assert house.task(task).status == "blocked"
+    assert "could not be settled" in house.task(task).last_error
+
+
+def test_an_answer_with_half_a_character_is_stored_and_read(house):
+    text = 'printf \'{"status": "completed", "operator_summary": "half \\\\ud800 a character"}\''
+    task = house.script(text, max_attempts=1)
+
+    house.run()
+
+    assert house.task(task).status in ("completed", "blocked")
+    assert house.attempts(task)[0].exit_status is not None

@@ -12,13 +12,16 @@ from keisei.records.artifact import ArtifactRecord
 from keisei.records.attempt import ExitStatus, TaskAttempt
 from keisei.records.breaker import Breaker
 from keisei.records.bundle import BundleRecord
-from keisei.records.error import KeiseiError, WorldFault
+from keisei.records.error import ContractViolation, IllegalMove, KeiseiError, WorldFault
 from keisei.records.finding import FindingRecord
 from keisei.records.move import Claimed, NewEvent, Progress, Settled
 from keisei.records.outcome import TaskOutcome
 from keisei.records.profile import SubagentProfile
 from keisei.records.report import HarnessError
 from keisei.records.role import EscalationPolicy
+
+REASON = 1_000
+"""Characters of the reason why an attempt could not be settled."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -185,8 +188,15 @@ def _interrupted(stand: Stand, claimed: Claimed) -> Settled:
 
 
 def _settled(stand: Stand, claimed: Claimed, ended: Ended) -> Settled:
+    """Settle. What the store will never take, an answer too large for the ledger for example, comes to a person."""
     chance = stand.chance()
-    settled = conclude(stand.store, settlement(ended, chance), claimed, chance)
+    try:
+        settled = conclude(stand.store, settlement(ended, chance), claimed, chance)
+    except (ContractViolation, IllegalMove) as error:
+        reason = f"the attempt could not be settled: {error.message}"
+        outcome = TaskOutcome(status="blocked", machine_status="blocked", operator_summary=reason[:REASON])
+        plain = Ended(claimed=claimed, exit_status="error", outcome=outcome)
+        settled = conclude(stand.store, settlement(plain, chance), claimed, chance)
     if settled != "lost":
         stand.workshop.clear(claimed)
     return settled

@@ -55,6 +55,9 @@ def _task(item: OutboxItem, store: Store, registry: Registry, defaults: Defaults
     if depth > DEEPEST:
         raise Refused(f"a follow-up {depth} tasks deep is not queued; {DEEPEST} is the deepest")
     intent = read_intent(item.payload)
-    keyed = replace(intent, idempotency_key=intent.idempotency_key or item.key)
+    if intent.available_at is not None:
+        raise Refused("a follow-up names no `available_at`", "delay it with `schedule`")
+    # What an agent says of where its wish comes from is not asked: the source is the task, and the key the row's.
+    named = replace(intent, source=f"task:{item.task_id}", idempotency_key=item.key)
     origin = Origin(parent_task_id=item.task_id, depth=depth)
-    return accept(keyed, registry, defaults, origin=origin, task_id=task_id, now=store.now())
+    return accept(named, registry, defaults, origin=origin, task_id=task_id, now=store.now())

@@ -10,7 +10,7 @@ import msgspec
 from keisei.engine.attempt import Judged
 from keisei.engine.verify import Case, verify
 from keisei.records.artifact import ArtifactRecord
-from keisei.records.error import WorldFault
+from keisei.records.error import IllegalMove, WorldFault
 from keisei.records.finding import FindingRecord
 from keisei.records.move import Claimed
 from keisei.records.snapshot import Looked
@@ -36,7 +36,7 @@ def judged(shop: Shop, claimed: Claimed) -> Judged:
     claim = decode(result.report, result.ended, complete_by_exit_code=by_exit_code and plain)
     findings, artifacts = _verified(shop, claimed, spec, claim, keys)
     verdict = judge(claim, findings)
-    shop.evidence.put(keys.findings, msgspec.json.format(msgspec.json.encode(findings)))
+    _keep(shop, claimed, keys, msgspec.json.format(msgspec.json.encode(findings)))
     profile = registry.profile(claimed.task.requested_profile_id)
     return Judged(
         exit_status=verdict.exit_status,
@@ -69,6 +69,14 @@ def _verified(
         work_after=take(cwd),
     )
     return verify(case, _Eyes(shop, folder))
+
+
+def _keep(shop: Shop, claimed: Claimed, keys: Keys, findings: bytes) -> None:
+    """Store the findings; a second judgement, after a crash between evidence and settlement, beside the first."""
+    try:
+        shop.evidence.put(keys.findings, findings)
+    except IllegalMove:
+        shop.evidence.put(keys.of(f"findings-{claimed.attempt.fence}.json"), findings)
 
 
 class _Eyes:

@@ -47,22 +47,26 @@ def _plain_file(path: Path) -> bytes | None:
 
 
 def without_secrets(report: AgentReport, secrets: Iterable[str]) -> AgentReport:
-    """The report with every known secret taken out, whatever form it has there."""
+    """The report with every known secret taken out, whatever form it has there, and as text that can be stored."""
     known = tuple(secrets)
-    if not known:
-        return report
-    return msgspec.convert(scrubbed(msgspec.to_builtins(report), Redactor(known)), AgentReport)
+    redactor = Redactor(known) if known else None
+    return msgspec.convert(scrubbed(msgspec.to_builtins(report), redactor), AgentReport)
 
 
-def scrubbed(value: Any, redactor: Redactor) -> Any:  # noqa: ANN401 - JSON in, JSON out
-    """JSON without secrets, keys included, nothing cut."""
+def scrubbed(value: Any, redactor: Redactor | None) -> Any:  # noqa: ANN401 - JSON in, JSON out
+    """JSON without secrets and without half surrogates, keys included, nothing cut."""
     if isinstance(value, str):
-        return redactor.text(value)
+        return _text(value, redactor)
     if isinstance(value, dict):
-        return {redactor.text(key): scrubbed(item, redactor) for key, item in value.items()}
+        return {_text(key, redactor): scrubbed(item, redactor) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [scrubbed(item, redactor) for item in value]
     return value
+
+
+def _text(text: str, redactor: Redactor | None) -> str:
+    told = redactor.text(text) if redactor is not None else text
+    return told if told.isascii() else told.encode("utf-8", "replace").decode("utf-8")
 
 
 def invocation(what: Launch | Call, around: Surroundings) -> bytes:

@@ -37,6 +37,8 @@ PRUNINGS: Final = 20
 IDLE_NOTE_S: Final = 600.0
 """A runner that stays idle says so once in this time, and not at every look."""
 TROUBLE_S: Final = 1.0
+STRAY_S: Final = 1.0
+"""How soon an attempt that nobody carries is looked for again."""
 HEAR_S: Final = 1.0
 """How soon an operator's order to end a task is heard."""
 
@@ -105,6 +107,7 @@ class Runner:
         self._taken = 0
         self._due = _Due()
         self._stray: set[AttemptId] = set()
+        """Attempts that may stand under this runner although it does not carry them: the next sweep settles them."""
         self._asked = threading.Event()
         """An attempt has ended since the outbox was looked at."""
         self.runner_id = RunnerId("")
@@ -136,7 +139,7 @@ class Runner:
             self._end_if_told()
             if self._running() and self._due.is_time("hear", HEAR_S):
                 self._heart.hurry()
-            if self._stray or self._due.is_time("sweep", self._options.lease_s / BEATS):
+            if self._due.is_time("sweep", STRAY_S if self._stray else self._options.lease_s / BEATS):
                 self._recover()
             if not self._is_closing() and not self._is_paused():
                 self._claim()
@@ -192,6 +195,8 @@ class Runner:
         )
         try:
             settled = way(stand, claimed)
+            if settled == "lost":
+                self._stray.add(attempt_id)
             task = self._store.task(task_id)
             status = task.status if task is not None and settled != "lost" else settled
             reason = task.last_error if task is not None and task.last_error and settled != "lost" else ""
@@ -252,12 +257,19 @@ class Runner:
             self._store.note([NewEvent(event_type="dispatch_lock_stale_cleared", detail=detail)])
         stray = tuple(self._stray)
         sweep = Sweep(runner_id=self.runner_id, dead=tuple(dead), unknown=stray)
-        for claimed in recover(self._store, sweep, self._chance(), self._hall.salvage):
-            adopted = self._store.adopt(claimed, self.runner_id)
-            if adopted is not None:
-                self._hall.tell(Line("resumed", claimed.task.task_id, claimed.attempt.attempt_id))
-                self._start(adopted, finish)
+        found = recover(self._store, sweep, self._chance(), self._hall.salvage)
         self._stray.difference_update(stray)
+        for claimed in found:
+            self._resume(claimed)
+
+    def _resume(self, claimed: Claimed) -> None:
+        """Judge what a harness has returned to a runner that is gone."""
+        self._stray.add(claimed.attempt.attempt_id)  # until the answer is there: it may stand under this runner already
+        adopted = self._store.adopt(claimed, self.runner_id)
+        if adopted is not None:
+            self._stray.discard(claimed.attempt.attempt_id)
+            self._hall.tell(Line("resumed", claimed.task.task_id, claimed.attempt.attempt_id))
+            self._start(adopted, finish)
 
     def _is_dead(self, runner: RunnerRecord) -> bool:
         """Whether a runner of this machine is surely gone: another boot, or another process behind its number."""
