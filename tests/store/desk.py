@@ -2,7 +2,7 @@
 
 import shutil
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial
+from functools import cache
 
 import apsw
 import psycopg
@@ -18,23 +18,40 @@ EMPTIED = (
 
 
 @contextmanager
-def sqlite_desk(folder, clock=None, change=None):
+def sqlite_desk(folder, change=None):
     """A desk over a database in that folder, made where there is none; its stores changed, where that is asked for."""
     path = folder / "state.db"
-    with _desk(f"sqlite://{path}", clock, change, partial(_ask_sqlite, path), wall_leases=False) as desk:
-        yield desk
+    with ExitStack() as stack:
+
+        def sql(text, *values):
+            return connection().execute(text, values).fetchall()
+
+        @cache
+        def connection():
+            return stack.enter_context(closing(apsw.Connection(str(path))))
+
+        yield stack.enter_context(_desk(f"sqlite://{path}", change, sql, wall_leases=False))
 
 
 @contextmanager
-def postgres_desk(url, clock=None, change=None):
+def postgres_desk(url, change=None):
     """A desk over that database; its stores changed, where that is asked for."""
-    with _desk(url, clock, change, partial(_ask_postgres, url), wall_leases=True) as desk:
-        yield desk
+    with ExitStack() as stack:
+
+        def sql(text, *values):
+            cursor = connection().execute(text.replace("?", "%s"), values)
+            return cursor.fetchall() if cursor.description else []
+
+        @cache
+        def connection():
+            return stack.enter_context(psycopg.connect(url, autocommit=True))
+
+        yield stack.enter_context(_desk(url, change, sql, wall_leases=True))
 
 
 @contextmanager
-def _desk(url, clock, change, sql, *, wall_leases):
-    clock = clock or VirtualClock()
+def _desk(url, change, sql, *, wall_leases):
+    clock = VirtualClock()
     with ExitStack() as stack:
 
         def another():
@@ -44,18 +61,6 @@ def _desk(url, clock, change, sql, *, wall_leases):
         desk = Desk(another(), clock, another, wall_leases=wall_leases)
         desk.sql = sql
         yield desk
-
-
-def _ask_sqlite(path, sql, *values):
-    with closing(apsw.Connection(str(path))) as connection:
-        connection.set_busy_timeout(5000)
-        return connection.execute(sql, values).fetchall()
-
-
-def _ask_postgres(url, sql, *values):
-    with psycopg.connect(url, autocommit=True) as connection:
-        cursor = connection.execute(sql.replace("?", "%s"), values)
-        return cursor.fetchall() if cursor.description else []
 
 
 def postponements(desk):

@@ -126,18 +126,14 @@ class ClaimWithoutEvent(Mutant):
 class AwakeTooEarly(Mutant):
     """Delayed tasks are claimable before their moment."""
 
-    seen_by = (MODEL,)  # the moments of a fleet's tasks are only in its tables
-
     def wake_due(self):
         woken = self.store.wake_due()
-        self.sql("UPDATE tasks SET ready = 1 WHERE ready = 0 AND available_at <= ?", self.due_us(1))
+        self.sql("UPDATE tasks SET ready = 1 WHERE ready = 0 AND available_at <= ?", self.due_us(4))
         return woken
 
 
 class DelayIgnored(Mutant):
     """A delayed task is claimable from the beginning."""
-
-    seen_by = (MODEL,)  # as above
 
     def enqueue(self, tasks):
         answers = self.store.enqueue(tasks)
@@ -231,7 +227,7 @@ class DeliveredTwice(Mutant):
         return self.store.deliver(Delivery(item=delivery.item, task=task, events=delivery.events))
 
     def pending(self, limit):
-        return [replace(item, status="pending") for item in self.store.outbox(None, limit)]
+        return [replace(item, status="pending") for item in self.store.outbox(None, min(limit, 2))]
 
 
 class AcceptedAndLost(Mutant):
@@ -304,15 +300,25 @@ class PauseIgnored(Mutant):
     seen_by = (MODEL,)  # the fleet has no such operator
 
     def claim(self, order):
+        pauses = self.sql("SELECT scope, reason, actor, since FROM pauses")
         self.sql("DELETE FROM pauses")
-        return self.store.claim(order)
+        claimed = self.store.claim(order)
+        for pause in pauses:
+            self.sql("INSERT INTO pauses (scope, reason, actor, since) VALUES (?, ?, ?, ?)", *pause)
+        return claimed
 
 
 class DrainIgnored(Mutant):
     """A draining runner takes new work."""
 
-    seen_by = (MODEL,)
+    seen_by = (MODEL,)  # it may: the fleet is safe all the same
 
     def claim(self, order):
-        self.sql("UPDATE runners SET state = 'active' WHERE state = 'draining'")
-        return self.store.claim(order)
+        state, mine = "UPDATE runners SET state = ? WHERE runner_id = ?", order.runner_id
+        draining = self.sql("SELECT 1 FROM runners WHERE runner_id = ? AND state = 'draining'", mine)
+        if not draining:
+            return self.store.claim(order)
+        self.sql(state, "active", mine)
+        claimed = self.store.claim(order)
+        self.sql(state, "draining", mine)
+        return claimed

@@ -15,7 +15,7 @@ COLUMNS = """task_id, status, ready, rank, priority, task_type, source, profile_
     available_at, created_at, updated_at, finished_at, outcome, body"""
 KINDS = {
     "claimable": "'pending', 1, n, 0, 't', 's', 'p', 0, 3, 0, 1, 1, 1, NULL, NULL, '{\"payload\":{}}'",
-    "delayed": "'pending', 0, -n, 0, 't', 's', 'p', 0, 3, 0, 9000000000000 * 1000 + n, 1, 1, NULL, NULL, '{\"payload\":{}}'",
+    "delayed": "'pending', 0, -n, 0, 't', 's', 'p', 0, 3, 0, 9000000000000000, 1, 1, NULL, NULL, '{\"payload\":{}}'",
     "running": "'running', 2, -n, 0, 't', 's', 'p', 1, 3, 0, 1, 1, 1, NULL, NULL, '{\"payload\":{}}'",
     "over": "'completed', 3, -n, 0, 't', 's', 'p', 1, 3, 0, 1, 1, 1, 5, '{\"outcome\":1}', '{\"payload\":{}}'",
     "parked": "'blocked', 4, -n, 0, 't', 's', 'p', 1, 3, 0, 1, 1, 1, NULL, NULL, '{\"payload\":{}}'",
@@ -36,7 +36,7 @@ def postgres_store(postgres_url):
 
 
 def fill(desk, kind, number=ROWS):
-    counting = f"WITH RECURSIVE g (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < {number})"
+    counting = f"WITH RECURSIVE g (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < {number})"  # noqa: S608
     desk.sql(f"{counting} INSERT INTO tasks ({COLUMNS}) SELECT '{kind}-' || n, {KINDS[kind]} FROM g")  # noqa: S608
     if desk.wall_leases:
         desk.sql("ANALYZE")
@@ -82,13 +82,13 @@ def test_no_statement_of_postgres_reads_a_whole_table(postgres_store, kind):
     desk.runner()
     fill(desk, kind)
     plans = []
-    reader = desk.store._reader
+    lines = desk.store._reader._lines
 
-    def explained(sql, params=None):
+    def explained(sql, params):
         plans.append("\n".join(line for (line,) in original(f"EXPLAIN {sql}", params)))
         return original(sql, params)
 
-    original, reader.execute = reader.execute, explained
+    original, lines.execute = lines.execute, explained
     runner = desk.runner()
     desk.queue(2)
     first, second = (desk.claim(runner) or [None])[0], (desk.claim(runner, without=["x"]) or [None])[0]
@@ -124,8 +124,8 @@ def test_every_move_of_postgres_is_one_statement(postgres_store):
     desk = postgres_store
     count = []
     reader = desk.store._reader
-    original = reader._line.execute
-    reader._line.execute = lambda sql, params: count.append(sql) or original(sql, params)
+    original = reader._lines.execute
+    reader._lines.execute = lambda sql, params: count.append(sql) or original(sql, params)
 
     def statements(action, *arguments, **options):
         count.clear()

@@ -176,6 +176,16 @@ def test_work_that_is_under_way_is_no_fault_before_the_end():
     assert {complaint.rule for complaint in check(history()[:5], found)} == {2}
 
 
+def test_a_task_that_was_claimed_before_its_moment_is_found_unless_the_clock_was_set_back():
+    early = done(attempt_count=1, available_at=NOW + timedelta(seconds=1))
+    events = told([EVENTS[0], *EVENTS[5:]])
+    found = tables(tasks=[early], attempts=[attempt("a2", 3)], events=events)
+    lines = history(HISTORY.replace("S t1 a1 10 3\nL t1 a1 10 4\n", ""))
+
+    assert [complaint.rule for complaint in check(lines, found)] == [7]
+    assert check(lines, found, steady=False) == []
+
+
 def test_a_postponed_attempt_is_not_counted():
     assert check(history(), tables(tasks=[done(attempt_count=1)], postponed={"t1": 1})) == []
     assert check(history(), tables(tasks=[done(attempt_count=1)], postponed=None)) == []

@@ -148,7 +148,7 @@ class Controls(Protocol):
         """Write events that belong to no other move."""
 
     def prune(self, before: datetime) -> int:
-        """Remove events older than that, at most some thousands at once. How many."""
+        """Remove events older than that, some thousands at once, and runners gone by then. How many events."""
 
 
 class Outbox(Protocol):

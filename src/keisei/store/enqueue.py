@@ -56,7 +56,7 @@ ADDED = f"""added AS (
 """The step of PostgreSQL that adds tasks with their events."""
 _POSTGRES = chain(CLOCK, ALWAYS, ADDED, result="SELECT task_id FROM added")
 # Two batches that share keys in another order would wait for each other: such batches enter one after the other.
-_ALONE = "done AS MATERIALIZED (SELECT pg_advisory_xact_lock(7305790097514097012))"
+_ALONE = "done AS MATERIALIZED (SELECT pg_advisory_xact_lock(7305790097514097013))"
 _POSTGRES_ALONE = chain(CLOCK, _ALONE, ADDED, result="SELECT task_id FROM added")
 
 _KNOWN_SQLITE = "SELECT task_id FROM tasks WHERE idempotency_key = ?"
@@ -67,6 +67,8 @@ def enqueue_sqlite(db: Sqlite, tasks: Sequence[NewTask]) -> list[Enqueued]:
     """Queue tasks in one commit. A known key or id writes nothing. Raises IllegalMove for a task that was tried."""
     now_us = db.now_us()
     rows = task_rows(tasks, now_us)
+    if not rows:
+        return []
     with db.write() as cursor:
         return insert(cursor, rows, now_us)
 

@@ -7,7 +7,7 @@ import apsw
 
 from keisei.records.error import IllegalMove, KeiseiError, OperatorError, WorldFault
 
-OLDEST = 3051003
+OLDEST = (3, 51, 3)
 """Older ones can corrupt a database that two connections write (the WAL reset bug)."""
 BUSY_MS = 2000
 """The longest wait for programs that do not take turns."""
@@ -37,6 +37,7 @@ class Link:
 
     def __init__(self, path: Path, *, only_reads: bool) -> None:
         self.path = path
+        self._name = os.fspath(path)
         self._only_reads = only_reads
         self._cursor: apsw.Cursor | None = None
         self._inode = 0
@@ -44,7 +45,7 @@ class Link:
     def opened(self) -> apsw.Cursor:
         """The cursor on the file that stands at the path now: rows written to a removed one would be lost."""
         try:
-            inode = os.stat(self.path).st_ino  # noqa: PTH116 - asked with every transaction, and four times as quick
+            inode = os.stat(self._name).st_ino  # noqa: PTH116 - asked with every transaction, and four times as quick
         except OSError as error:
             self.close()
             raise WorldFault(f"the database {self.path} cannot be reached: {error.strerror}") from error
@@ -53,6 +54,12 @@ class Link:
         if self._cursor is None:
             self._cursor, self._inode = self._connected(), inode
         return self._cursor
+
+    def commit(self) -> None:
+        """End the transaction that was begun."""
+        if self._cursor is None:
+            raise WorldFault(f"the database {self.path} was closed in the middle of a transaction", retryable=True)
+        self._cursor.execute("COMMIT")
 
     def take_back(self) -> None:
         """End a transaction that was not committed."""
@@ -82,7 +89,7 @@ class Link:
             self._cursor = None
 
     def _connected(self) -> apsw.Cursor:
-        connection = apsw.Connection(os.fspath(self.path), flags=FLAGS)
+        connection = apsw.Connection(self._name, flags=FLAGS)
         connection.set_busy_timeout(BUSY_MS)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         cursor = connection.cursor()
@@ -92,8 +99,9 @@ class Link:
 
 def check_library() -> None:
     """Raises OperatorError where the SQLite that is linked can lose data."""
-    if apsw.SQLITE_VERSION_NUMBER < OLDEST:
-        message = f"SQLite {apsw.sqlite_lib_version()} can corrupt a database that several processes write"
+    version = apsw.sqlite_lib_version()
+    if tuple(map(int, version.split("."))) < OLDEST:
+        message = f"SQLite {version} can corrupt a database that several processes write"
         raise OperatorError(message, "install apsw 3.51.3 or newer, which brings its own SQLite")
 
 

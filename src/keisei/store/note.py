@@ -18,6 +18,10 @@ _NOTE = chain(CLOCK, ALWAYS, EVENTS)
 _PRUNE = """
 DELETE FROM events WHERE created_at < :before AND id IN (SELECT id FROM events ORDER BY id LIMIT 5000) RETURNING 1
 """
+_FORGET = """
+DELETE FROM runners WHERE ended_at < :before
+    AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.runner_id = runners.runner_id AND a.ended_at IS NULL) RETURNING 1
+"""
 
 
 def write_events(cursor: apsw.Cursor, events: Sequence[NewEvent], now_us: int) -> None:
@@ -40,11 +44,15 @@ def note_postgres(db: Executor, events: Sequence[NewEvent]) -> None:
 
 
 def prune_sqlite(db: Sqlite, before: datetime) -> int:
-    """Remove events older than that, of the oldest 5000. How many."""
+    """Remove events older than that, of the oldest 5000, and runners that were gone by then. How many events."""
+    params = {"before": microseconds(before)}
     with db.write() as cursor:
-        return len(fetched(cursor, _PRUNE, {"before": microseconds(before)}))
+        fetched(cursor, _FORGET, params)
+        return len(fetched(cursor, _PRUNE, params))
 
 
 def prune_postgres(db: Executor, before: datetime) -> int:
     """As `prune_sqlite`."""
-    return len(db.execute(_PRUNE, {"before": microseconds(before)}))
+    params = {"before": microseconds(before)}
+    db.execute(_FORGET, params)
+    return len(db.execute(_PRUNE, params))

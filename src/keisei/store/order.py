@@ -28,17 +28,16 @@ _CANCEL_POSTGRES = chain(
     """asked AS (
     UPDATE tasks t SET cancel_at = clock.us, cancel_reason = :reason, last_error = :reason,
         updated_at = greatest(t.updated_at, clock.us)
-    FROM clock WHERE t.task_id = ANY(:task_ids::text[]) AND t.status = 'running' AND t.cancel_at IS NULL
-    RETURNING t.seq, t.task_id
+    FROM clock, unnest(:task_ids::text[], :kinds::text[], :subjects::text[], :contents::bytea[], :leaves::bytea[])
+        AS e (task_id, kind, subject, content, leaf_hash)
+    WHERE t.task_id = e.task_id AND t.status = 'running' AND t.cancel_at IS NULL
+    RETURNING t.seq, t.task_id, e.kind, e.subject, e.content, e.leaf_hash
 ), told AS (
     INSERT INTO events (event_type, task_id, detail, created_at)
     SELECT 'operator_ordered', task_id, :detail, clock.us FROM asked, clock ORDER BY seq
 ), entered AS (
     INSERT INTO ledger (kind, subject, content, leaf_hash)
-    SELECT e.kind, e.subject, e.content, e.leaf_hash
-    FROM asked JOIN unnest(:task_ids::text[], :kinds::text[], :subjects::text[], :contents::bytea[], :leaves::bytea[])
-        AS e (task_id, kind, subject, content, leaf_hash) ON e.task_id = asked.task_id
-    ORDER BY asked.seq RETURNING entry_id
+    SELECT kind, subject, content, leaf_hash FROM asked ORDER BY seq RETURNING entry_id
 ), unsealed_too AS (INSERT INTO unsealed (entry_id) SELECT entry_id FROM entered)""",
     result="SELECT task_id FROM asked ORDER BY seq",
 )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from keisei.records.event import RuntimeEvent
 from keisei.records.id import AdapterId, RunnerId, TaskId
 from keisei.records.move import (
     CancelOrder,
@@ -10,6 +11,7 @@ from keisei.records.move import (
     ClaimOrder,
     Delivery,
     Enqueued,
+    EventQuery,
     NewEvent,
     NewTask,
     PauseOrder,
@@ -26,6 +28,7 @@ from keisei.store.clock import Clock
 from keisei.store.due import wake_due_postgres
 from keisei.store.either import Either
 from keisei.store.enqueue import enqueue_postgres
+from keisei.store.follow import follow
 from keisei.store.note import note_postgres, prune_postgres
 from keisei.store.notify import NotifyBell
 from keisei.store.order import move_postgres, pause_postgres, request_cancel_postgres
@@ -114,6 +117,10 @@ class PostgresStore(Either):
     def prune(self, before: datetime) -> int:
         """Remove events older than that, some thousands at once. How many."""
         return prune_postgres(self._reader, before)
+
+    def events(self, query: EventQuery) -> list[RuntimeEvent]:
+        """Events, oldest first. Whoever goes on behind the last of them misses none."""
+        return follow(self._reader, query, super().events)
 
     def deliver(self, delivery: Delivery) -> bool:
         """Write what became of an outbox row. False: somebody was quicker."""

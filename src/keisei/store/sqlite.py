@@ -7,8 +7,7 @@ descriptor of it would drop this process's locks.
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,23 +56,12 @@ class Sqlite:
         """The clock's time, as the tables keep it."""
         return microseconds(self.clock.now())
 
-    @contextmanager
-    def write(self) -> Iterator[apsw.Cursor]:
+    def write(self) -> "Transaction":
         """A transaction: committed at the end of the block, taken back if the block raises.
 
         Raises WorldFault where the turn does not come in time or the disk does not take it: then nothing was written.
         """
-        self._take_turn()
-        try:
-            cursor = self._writer.opened()
-            cursor.execute("BEGIN IMMEDIATE")
-            yield cursor
-            cursor.execute("COMMIT")
-        except apsw.Error as error:
-            raise self._writer.failed(error) from error
-        finally:
-            self._writer.take_back()
-            self._give_turn()
+        return Transaction(self)
 
     def read(self, sql: str, params: Params = ()) -> list[Row]:
         """The rows of one statement, as of now. Waits for no writer."""
@@ -85,12 +73,38 @@ class Sqlite:
                 raise self._reader.failed(error) from error
 
     def close(self) -> None:
-        """Give back connections and lock. Safe to say twice."""
+        """Give back connections and lock. Safe to say twice; whoever uses it after that opens it again."""
         self._same_process()
         with self._writing, self._reading:
             self._writer.close()
             self._reader.close()
             self._turn.close()
+
+    def begin(self) -> apsw.Cursor:
+        """Wait for the turn and begin; `end` must follow."""
+        self._take_turn()
+        try:
+            cursor = self._writer.opened()
+            cursor.execute("BEGIN IMMEDIATE")
+        except BaseException as error:
+            self._give_turn()
+            if isinstance(error, apsw.Error):
+                raise self._writer.failed(error) from error
+            raise
+        return cursor
+
+    def end(self, error: BaseException | None) -> None:
+        """Commit, or take back what was written before the error. The library's errors leave as ours."""
+        try:
+            if error is None:
+                self._writer.commit()
+            elif isinstance(error, apsw.Error):
+                raise error
+        except apsw.Error as failure:
+            raise self._writer.failed(failure) from failure
+        finally:
+            self._writer.take_back()
+            self._give_turn()
 
     def _take_turn(self) -> None:
         """First among the threads, then among the processes; both waits together end at the deadline."""
@@ -121,13 +135,19 @@ class Sqlite:
 
     def _migrate(self) -> None:
         """Most openings find everything done and wait for nobody; the others run what is missing, one at a time."""
-        if self.path.exists() and not migrate.missing("sqlite", self._applied()):
+        if self.path.exists() and self._is_current():
             return
         self._create()
         with self.write() as cursor:
             for step in migrate.missing("sqlite", self._applied()):
                 cursor.execute(step.sql).fetchall()
                 cursor.execute(RECORD, (step.version, step.name, step.checksum, self.now_us()))
+
+    def _is_current(self) -> bool:
+        try:
+            return not migrate.missing("sqlite", self._applied())
+        except WorldFault:  # somebody is making it just now
+            return False
 
     def _create(self) -> None:
         """Make the file, and have it kept with a log, which is said once for all connections."""
@@ -145,3 +165,18 @@ class Sqlite:
         if names and migrate.TABLE not in names:
             raise OperatorError(f"{self.path} is a database of another program", "name a place for a new one")
         return self.read(migrate.APPLIED) if names else []
+
+
+class Transaction:
+    """One turn with one transaction in it. Not a generator, which would take as long as the turn itself."""
+
+    __slots__ = ("_driver",)
+
+    def __init__(self, driver: Sqlite) -> None:
+        self._driver = driver
+
+    def __enter__(self) -> apsw.Cursor:
+        return self._driver.begin()
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._driver.end(error)

@@ -43,7 +43,7 @@ _ATTEMPT_SQLITE = "UPDATE attempts SET fence = fence + 1 WHERE attempt_id = ?"
 # Rows that another sweep holds are left to it; a row that was settled meanwhile has another fence or is not running.
 _POSTGRES = chain(
     CLOCK,
-    """gone AS (
+    f"""gone AS (
     UPDATE runners r SET state = 'lost', ended_at = clock.us FROM clock
     WHERE r.ended_at IS NULL AND r.runner_id IS DISTINCT FROM :me
         AND (r.runner_id = ANY(:dead::text[]) OR r.heartbeat_at + r.lease_us < clock.us)
@@ -56,17 +56,17 @@ _POSTGRES = chain(
             OR EXISTS (SELECT 1 FROM runners r WHERE r.runner_id = a.runner_id AND r.ended_at IS NOT NULL)
         )) OR (a.runner_id = :me AND a.attempt_id = ANY(:unknown::text[]))
     ) FOR UPDATE OF t SKIP LOCKED
-), t AS (
-    UPDATE tasks SET fence = fence + 1 WHERE seq = ANY(ARRAY(SELECT seq FROM found)) RETURNING *
 ), a AS (
     UPDATE attempts SET fence = fence + 1 WHERE seq = ANY(ARRAY(SELECT attempt_seq FROM found)) RETURNING *
+), taken AS (
+    UPDATE tasks t SET fence = t.fence + 1 FROM a WHERE t.task_id = a.task_id RETURNING {_FOUND}
 ), told AS (
     INSERT INTO events (event_type, detail, created_at)
     SELECT 'boot_sweep_reclaimed', json_build_object('runner_id', :me::text, 'tasks_reclaimed', count(*),
         'attempts_reclaimed', count(*))::text, max(clock.us)
     FROM found, clock HAVING count(*) > 0
-)""",
-    result=f"SELECT {_FOUND} FROM t JOIN a ON a.task_id = t.task_id ORDER BY t.seq",  # noqa: S608 - constants
+)""",  # noqa: S608 - constants
+    result="SELECT * FROM taken ORDER BY seq",
 )
 
 _ALIVE = "EXISTS (SELECT 1 FROM runners WHERE runner_id = :runner_id AND ended_at IS NULL)"

@@ -34,6 +34,8 @@ class Turn:
     def take(self, timeout_s: float) -> None:
         """Wait for the turn. Raises WorldFault, naming who has it, when the time is over."""
         deadline = time.monotonic() + timeout_s
+        if self._fd < 0:  # it was closed, and is wanted once more
+            self._fd = _opened(self.path)
         if not self._taken_soon() and not self._taken_by(deadline):
             raise WorldFault(
                 f"another process holds the database: pid {self.holder() or 'unknown'} ({self.path})",

@@ -25,11 +25,13 @@ def check(
     tables: Tables,
     *,
     recovered: bool = True,
+    steady: bool = True,
     resolves: Callable[[TaskRecord], bool] = lambda _: True,
 ) -> list[Complaint]:
     """Everything that is wrong; nothing, where no task was lost and none ran or was settled twice unseen.
 
     `recovered` says that the trouble is over and everything had time to end, so nothing may be under way any more.
+    `steady` says that nobody set the wall clock back, so that times in the tables can be compared.
     `resolves` says whether the artifacts of a completed task are there, as they were recorded.
     """
     lines = list(history)
@@ -41,6 +43,7 @@ def check(
         *_completion(lines, tables, resolves),
         *_effects(lines, tables),
         *_records(tables),
+        *(_moments(tables) if steady else ()),
         *(Complaint(8, "database", text) for text in tables.damage),
     ]
 
@@ -194,6 +197,16 @@ def _records(tables: Tables) -> Iterator[Complaint]:
             closed = attempt.ended_at is not None
             if (claimed[attempt.attempt_id], finished[attempt.attempt_id]) != (1, closed):
                 yield Complaint(7, task.task_id, f"events of attempt {attempt.attempt_id} are missing or too many")
+
+
+def _moments(tables: Tables) -> Iterator[Complaint]:
+    """Rule 7, of time: nothing was claimed before its moment, where that moment still stands in the table."""
+    tries = Counter(attempt.task_id for attempt in tables.attempts)
+    ended = [task for task in tables.tasks if task.status == "completed" and tries[task.task_id] == 1]
+    due = {task.task_id: task.available_at for task in ended}
+    for attempt in tables.attempts:
+        if attempt.task_id in due and attempt.started_at < due[attempt.task_id]:
+            yield Complaint(7, attempt.task_id, f"was claimed at {attempt.started_at}, before {due[attempt.task_id]}")
 
 
 def _life(task: TaskRecord, life: str) -> Iterator[Complaint]:

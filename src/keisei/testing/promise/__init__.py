@@ -7,7 +7,20 @@ Owns: nothing. Touches: the store it is given, which must be empty. Leaves to ot
 tests are run. pytest tells more of a broken promise after `pytest.register_assert_rewrite("keisei.testing.promise")`.
 """
 
-from keisei.testing.promise import claim, intake, lease, order, outbox, settle, text, view
+from keisei.testing.promise import claim, intake, lease, order, outbox, progress, settle, sweep, text, view
 from keisei.testing.promise.book import PROMISES, Promise
 
-__all__ = ["PROMISES", "Promise", "claim", "intake", "lease", "order", "outbox", "settle", "text", "view"]
+__all__ = [
+    "PROMISES",
+    "Promise",
+    "claim",
+    "intake",
+    "lease",
+    "order",
+    "outbox",
+    "progress",
+    "settle",
+    "sweep",
+    "text",
+    "view",
+]

@@ -7,13 +7,11 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from keisei.records.artifact import ArtifactRecord
-from keisei.records.attempt import Usage
 from keisei.records.breaker import Breaker
-from keisei.records.bundle import BundleRecord
 from keisei.records.error import KeiseiError
 from keisei.records.finding import FindingRecord
-from keisei.records.id import AdapterId, ArtifactId, AttemptId, BundleId, FindingId
-from keisei.records.move import CancelOrder, Claimed, NewEntry, NewEvent, Progress, Settlement
+from keisei.records.id import AdapterId, ArtifactId, AttemptId, FindingId
+from keisei.records.move import CancelOrder, Claimed, NewEntry, Settlement
 from keisei.records.task import TaskStatus
 from keisei.testing.promise.book import PARTIES, at_once, promise
 from keisei.testing.queue import Desk, ending, new_item, refused
@@ -58,84 +56,6 @@ def full(desk: Desk, claimed: Claimed) -> Settlement:
         ledger=(NewEntry(kind="task_settled", actor="runner", subject=task_id, body={"so": "it went"}),),
         breaker=Breaker(adapter_id=AdapterId("codex"), failures=2, kind="crash", reason="fell", updated_at=now),
     )
-
-
-def bundle(claimed: Claimed, name: str) -> BundleRecord:
-    """A bundle for this attempt."""
-    digest = "0" * 64
-    return BundleRecord(
-        bundle_id=BundleId(name),
-        task_id=claimed.task.task_id,
-        attempt_id=claimed.attempt.attempt_id,
-        bundle_hash=digest,
-        inputs_hash=digest,
-        agent_id=None,
-        constitution=None,
-        profile_id=claimed.task.requested_profile_id,
-        role="role",
-        adapter_id=AdapterId("codex"),
-        model=None,
-        policy_digest=digest,
-        prompt_hash=digest,
-        replay_grade="best_effort",
-        relative_path="bundle.json",
-        prompt_relative_path="prompt.md",
-        created_at=claimed.attempt.started_at,
-    )
-
-
-def started(claimed: Claimed, name: str) -> Progress:
-    """The attempt is about to start."""
-    told = NewEvent(event_type="task_started", task_id=claimed.task.task_id, attempt_id=claimed.attempt.attempt_id)
-    attempt = replace(
-        claimed.attempt,
-        adapter_id=AdapterId("codex"),
-        adapter_kind="codex",
-        model="m",
-        pid=77,
-        bundle_id=BundleId(name),
-    )
-    return Progress(stage="started", attempt=attempt, bundle=bundle(claimed, name), events=(told,))
-
-
-def returned(claimed: Claimed) -> Progress:
-    """The harness has returned."""
-    usage = Usage(input_tokens=1, output_tokens=2, cache_read_tokens=None, cache_write_tokens=0, cost_usd=0.25)
-    return Progress(stage="returned", attempt=replace(claimed.attempt, usage=usage, stdout_path="out.log"))
-
-
-@promise
-def progress_is_written_with_everything_that_belongs_to_it(desk: Desk) -> None:
-    """Started with its bundle and its events; returned with what is known of the run."""
-    claimed = desk.running()
-    begin = started(claimed, "bundle")
-
-    assert desk.store.progress(begin)
-    assert desk.attempt(claimed.attempt.attempt_id) == begin.attempt
-    assert desk.store.bundle(claimed.attempt.attempt_id) == begin.bundle
-    assert desk.life(claimed.task.task_id)[-1] == "task_started"
-
-    end = returned(replace(claimed, attempt=begin.attempt))
-    assert desk.store.progress(end)
-    assert desk.attempt(claimed.attempt.attempt_id) == end.attempt
-    assert desk.read(claimed.task.task_id).status == "running"
-
-
-@promise
-def progress_without_the_fence_is_not_written(desk: Desk) -> None:
-    """An older fence, a closed attempt, an unknown one: False, and nothing is written."""
-    runner, other = desk.runner(), desk.runner()
-    claimed = desk.running(runner)
-    desk.sweep(other, dead=(runner,))
-    ended = desk.running(other)
-    desk.settle(ended, "completed")
-    stranger = replace(ended, attempt=replace(ended.attempt, attempt_id=AttemptId("nobody"), bundle_id=None))
-
-    with desk.unchanged():
-        for one in (claimed, ended, stranger):
-            assert not desk.store.progress(started(one, desk.name("bundle")))
-            assert not desk.store.progress(returned(one))
-    assert desk.store.bundle(claimed.attempt.attempt_id) is None
 
 
 @promise

@@ -1,15 +1,17 @@
 """Text: whatever an agent can write is stored as it is, or refused in one sentence with nothing written."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, TypeVar
 
 from msgspec import to_builtins
 from msgspec.structs import replace
 
 from keisei.records.error import KeiseiError
-from keisei.records.move import CancelOrder, EventQuery, NewEntry, NewEvent
+from keisei.records.id import AdapterId, AgentId, AttemptId, ProfileId, RunnerId, TaskId
+from keisei.records.move import CancelOrder, EventQuery, NewEntry, NewEvent, TaskQuery
 from keisei.testing.promise.book import promise
-from keisei.testing.queue import Desk, new_item, new_outcome
+from keisei.testing.queue import Desk, new_item, new_outcome, refused
 
 T = TypeVar("T")
 
@@ -36,6 +38,9 @@ DOUBTFUL = {
     "a pair of halves": "\ud83e\udd89",
 }
 """Text that one database or the other cannot keep; both must do the same with it."""
+
+LONG = "".join(sha256(bytes([number])).hexdigest() for number in range(256))
+"""Sixteen thousand characters that do not get much shorter by packing."""
 
 MENDED = "\ufffd"
 """What stands for a character that cannot be kept, where the text is for people."""
@@ -120,6 +125,45 @@ def text_that_a_database_cannot_keep_is_mended_in_an_outcome(desk: Desk) -> None
         desk.running()
         desk.store.request_cancel(CancelOrder(task_id=None, reason=text, actor="ann"))
         desk.store.note([NewEvent(event_type="dispatch_idle", detail={"text": text})])
+
+
+@promise
+def a_name_of_any_length_is_refused_or_works_to_the_end(desk: Desk) -> None:
+    """A task that was let in can be claimed and settled; other text has any length."""
+    runner = desk.runner()
+    for place, changes in places(LONG).items():
+        if answered(desk.store.enqueue, [desk.task(**changes)]) == "kept":
+            (claimed,) = desk.claim(runner)
+            assert desk.settle(claimed, "completed") == "settled", place
+        else:
+            assert place in NAMES
+
+
+@promise
+def what_no_database_can_hold_is_not_there(desk: Desk) -> None:
+    """Asking for it is no error: nothing has that name."""
+    for text in (*DOUBTFUL.values(), LONG):
+        with desk.unchanged():
+            assert desk.store.task(TaskId(text)) is None
+            assert desk.store.attempt(AttemptId(text)) is None
+            assert desk.store.attempts(TaskId(text)) == []
+            assert desk.store.tasks(TaskQuery(task_type=text, source=text)) == []
+            assert desk.store.events(EventQuery(task_id=TaskId(text))) == []
+            assert desk.store.memory(AgentId(text), ProfileId(text), 9) == []
+            assert not desk.store.beat(RunnerId(text)).alive
+            assert not desk.store.drain(RunnerId(text))
+            assert not desk.store.reset_breaker(AdapterId(text), "ann")
+            assert desk.store.request_cancel(CancelOrder(task_id=TaskId(text), reason="stop", actor="ann")) == ()
+            assert desk.sweep(dead=(RunnerId(text),)) == []
+            assert desk.claim(RunnerId(text)) == []
+
+
+@promise
+def numbers_that_no_column_holds_are_refused(desk: Desk) -> None:
+    """In one sentence, with nothing written."""
+    for changes in ({"priority": 2**31}, {"priority": 10**30}, {"max_attempts": 2**63}, {"depth": 2**63}):
+        with desk.unchanged(), refused():
+            desk.store.enqueue([desk.task(), desk.task(**changes)])
 
 
 def mended(read: object, written: object) -> bool:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from keisei.engine.ports import Store
 from keisei.records.id import AgentId, AttemptId, ProfileId, TaskId
 from keisei.records.move import EventQuery, NewEntry, NewEvent, TaskQuery
+from keisei.testing.history import every_event
 from keisei.testing.promise.book import PARTIES, at_once, promise
 from keisei.testing.queue import Desk
 
@@ -157,6 +158,25 @@ def events_are_noted_in_their_order(desk: Desk) -> None:
 
 
 @promise
+def whoever_follows_the_events_misses_none(desk: Desk) -> None:
+    """A number that was read is never followed by a smaller one that was not there before."""
+    stores = [desk.another() for _ in range(PARTIES)]
+    read: list[int] = []
+
+    def tell_or_follow(store: Store, number: int) -> None:
+        for _ in range(150):
+            if number:
+                store.note([NewEvent(event_type="dispatch_idle", detail={"n": number})])
+            else:
+                read.extend(event.id for event in store.events(EventQuery(after=max(read, default=0), limit=1000)))
+
+    at_once(tell_or_follow, stores, range(PARTIES))
+
+    tell_or_follow(desk.store, 0)
+    assert read == [event.id for event in every_event(desk.store)]
+
+
+@promise
 def events_are_pruned_by_age(desk: Desk) -> None:
     """Older than the moment, until there are none; numbers are not used again."""
     desk.store.note([NewEvent(event_type="dispatch_idle")] * 3)
@@ -170,6 +190,20 @@ def events_are_pruned_by_age(desk: Desk) -> None:
     assert desk.store.prune(desk.clock.now() + timedelta(seconds=1)) == 2
     desk.store.note([NewEvent(event_type="dispatch_idle")])
     assert desk.store.events(EventQuery())[0].id > last
+
+
+@promise
+def runners_that_are_long_gone_are_forgotten(desk: Desk) -> None:
+    """Unless an attempt of theirs is still open: whoever holds something is remembered."""
+    gone, holding = desk.runner(), desk.runner()
+    desk.running(holding)
+    desk.store.leave(gone)
+    desk.store.leave(holding)
+    desk.clock.advance(10)
+
+    desk.store.prune(desk.clock.now())
+
+    assert [one.runner_id for one in desk.store.runners(gone=True)] == [holding]
 
 
 @promise

@@ -60,7 +60,7 @@ CREATE INDEX tasks_ready ON tasks (rank, seq, status, breaker_id) WHERE ready = 
 CREATE INDEX tasks_delayed ON tasks (available_at, status) WHERE ready = 0;
 CREATE INDEX tasks_running ON tasks (seq) WHERE ready = 2;
 CREATE INDEX tasks_finished ON tasks (status, seq) WHERE ready = 3;
-CREATE INDEX tasks_memory ON tasks (agent, profile_id, finished_at) WHERE ready = 3;
+CREATE INDEX tasks_memory ON tasks (agent, profile_id, finished_at, seq) WHERE ready = 3;
 CREATE INDEX tasks_parked ON tasks (seq) WHERE ready = 4;
 
 CREATE FUNCTION keisei_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -105,7 +105,7 @@ CREATE TABLE attempts (
     CONSTRAINT attempts_closed CHECK ((ended_at IS NULL) = (exit_status IS NULL))
 ) WITH (autovacuum_vacuum_scale_factor = 0.02);
 
-CREATE INDEX attempts_task ON attempts (task_id);
+CREATE INDEX attempts_task ON attempts (task_id, seq);
 -- Two runners cannot hold one task, even if the code is wrong.
 CREATE UNIQUE INDEX attempts_open ON attempts (task_id) WHERE ended_at IS NULL;
 -- Open, in other words: a statement that looks for one attempt says `ended_at IS NULL`, and must not read all open ones.
@@ -162,7 +162,7 @@ CREATE TABLE events (
     created_at bigint NOT NULL
 );
 
-CREATE INDEX events_task ON events (task_id) WHERE task_id IS NOT NULL;
+CREATE INDEX events_task ON events (task_id, id) WHERE task_id IS NOT NULL;
 
 CREATE TABLE runners (
     runner_id text NOT NULL PRIMARY KEY,
@@ -220,7 +220,7 @@ CREATE TABLE seals (
 );
 
 CREATE TABLE unsealed (
-    entry_id bigint PRIMARY KEY REFERENCES ledger (entry_id)
+    entry_id bigint PRIMARY KEY
 );
 
 CREATE TRIGGER ledger_no_update BEFORE UPDATE ON ledger FOR EACH ROW
