@@ -1,5 +1,6 @@
 """Processes: real programs are run, hostile ones too, and nothing of them is left."""
 
+import errno
 import hashlib
 import os
 import re
@@ -19,6 +20,7 @@ import pytest
 from keisei.records.error import WorldFault
 from keisei.records.launch import Exit, Launch
 from keisei.sandbox import tree as trees
+from keisei.sandbox.fault import start_fault
 from keisei.sandbox.process import open_process, run
 from keisei.sandbox.tree import MARK, Seen, end_marked
 from tests.sandbox.program import LEVELS, NEVER_S, eventually, everyone, launch, tagged
@@ -820,3 +822,11 @@ def test_what_cannot_be_started_is_told_in_one_sentence(argv, changes, sentence,
 
     assert caught.value.message == placed(sentence)
     assert not caught.value.retryable
+
+
+@pytest.mark.parametrize("number", [errno.EPIPE, errno.ECONNRESET])
+def test_a_keeper_that_is_killed_while_it_starts_is_a_fault_that_passes(number):
+    fault = start_fault(launch("true"), {}, OSError(number, os.strerror(number)))
+
+    assert fault.retryable
+    assert "keeper" in fault.message

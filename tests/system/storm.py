@@ -298,7 +298,10 @@ def place(kind: str) -> Iterator[tuple[Path, str]]:
             (folder / "state" / "storm").mkdir(parents=True)
             yield folder, f"sqlite://{folder / 'state' / 'storm' / 'state.db'}"
         else:
-            with server(Path(tempfile.mkdtemp(prefix="storm-pg-")), fsync=True) as postgres:
+            with (
+                tempfile.TemporaryDirectory(prefix="storm-pg-", ignore_cleanup_errors=True) as data,
+                server(Path(data), fsync=True) as postgres,
+            ):
                 yield folder, postgres.database()
 
 

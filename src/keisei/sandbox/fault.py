@@ -19,6 +19,8 @@ def start_fault(launch: Launch, env: Mapping[str, str], error: OSError) -> World
         return WorldFault(f"the machine has no room to start `{name}`: {error.strerror}", retryable=True)
     if error.errno == errno.ETXTBSY:
         return WorldFault(f"`{name}` is being written by somebody", "try again when it is complete", retryable=True)
+    if error.errno in (errno.EPIPE, errno.ECONNRESET):
+        return WorldFault(f"the keeper of `{name}` was ended before it could start it", retryable=True)
     if error.errno == errno.ETIME:
         return WorldFault(f"the lease for `{name}` ended before it could be started", retryable=True)
     if error.errno == errno.E2BIG:

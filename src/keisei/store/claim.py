@@ -61,10 +61,10 @@ _MOVED = f"""moved AS (
 
 def claim_sqlite(db: Sqlite, order: ClaimOrder) -> list[Claimed]:
     """Take as many as there are attempt ids, best first. Nothing where the runner is not active, or paused."""
-    now_us = db.now_us()
     statement = sqlite_statement(len(order.attempt_ids), bool(order.without_adapters))
-    params = {"now": now_us, "without": json(order.without_adapters)}
     with db.write() as cursor:
+        now_us = db.now_us()  # in our turn, so that a claim is never older than what made its task claimable
+        params = {"now": now_us, "without": json(order.without_adapters)}
         if not fetched(cursor, _MAY, {"runner": order.runner_id}):
             return []
         rows = fetched(cursor, statement, params)

@@ -174,8 +174,8 @@ LETTERS: Mapping[str, str] = {
 }
 """Events that tell a task's life. The others may stand anywhere."""
 
-LIFE = re.compile(r"q(?:cs?fr?)*(?:cs?)?(?:x?t?)")
-"""Queued once; claimed, perhaps started, finished, perhaps put off, again and again; then over."""
+LIFE = re.compile(r"q(?:cs?f[rt]?)*(?:cs?)?(?:x?t?)")
+"""Queued once; claimed, perhaps started, finished, perhaps put off or blocked, again and again; then over."""
 
 
 def _records(tables: Tables) -> Iterator[Complaint]:
@@ -212,7 +212,7 @@ def _moments(tables: Tables) -> Iterator[Complaint]:
 def _life(task: TaskRecord, life: str) -> Iterator[Complaint]:
     if not LIFE.fullmatch(life):
         yield Complaint(7, task.task_id, f"its events come in an order that cannot be: {life}")
-    if (life[-1:] in {"t", "x"}) != (task.status in TERMINAL):
+    if (life[-1:] in {"t", "x"}) != (task.status in TERMINAL or (task.status == "blocked" and life[-1:] == "t")):
         yield Complaint(7, task.task_id, f"is {task.status} and its events say: {life}")
 
 

@@ -172,3 +172,15 @@ def an_adopted_attempt_is_swept_with_its_new_runner(desk: Desk) -> None:
     (again,) = desk.sweep()
 
     assert (again.returned, again.attempt.fence) == (True, 4)
+
+
+@promise
+def what_is_not_settled_is_found_however_long_ago_its_runner_went(desk: Desk) -> None:
+    """Pruning forgets no runner that still has an open attempt."""
+    claimed = desk.running(runner := desk.runner())
+    desk.sweep(dead=(runner,))
+    desk.clock.advance(10_000_000)
+
+    desk.store.prune(desk.clock.now())
+
+    assert [one.task.task_id for one in desk.sweep()] == [claimed.task.task_id]
