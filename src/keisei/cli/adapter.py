@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from keisei.cli.desk import actor, desk, fields, first_line, grid, stamp
+from keisei.cli.desk import WORDS, actor, desk, fields, first_line, grid, stamp
 from keisei.cli.output import emit_json, json_option
 from keisei.cli.surroundings import kit_root_option, open_catalog
 from keisei.records.error import OperatorError
@@ -96,7 +96,7 @@ def probe(adapter_ids: tuple[str, ...], kit_root: Path | None, as_json: bool) ->
 
 
 @group.command("reset")
-@click.argument("adapter_id")
+@click.argument("adapter_id", type=WORDS)
 @json_option
 def reset(adapter_id: str, as_json: bool) -> int:
     """Forget an adapter's failures, so that it is used again."""

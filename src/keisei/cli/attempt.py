@@ -9,7 +9,7 @@ import click
 
 from keisei.cli.desk import desk, fields, first_line, grid, known_attempt, known_task, limit_option, stamp
 from keisei.cli.output import emit_json, json_option
-from keisei.records.error import OperatorError
+from keisei.records.error import OperatorError, Refused
 from keisei.records.problem import printable
 
 if TYPE_CHECKING:
@@ -112,10 +112,11 @@ def _piece(opened: "Desk", attempt: "TaskAttempt", name: str, place: int) -> byt
         with suppress(FileNotFoundError):  # it has just been put away: it is read where it stands now
             return read_evidence(opened.home, attempt, name, place)
         return read_evidence(opened.home, attempt, name, place)
-    except OperatorError:
+    except (OperatorError, Refused) as error:
         if place:
             return b""
-        raise
+        hint = f"`keisei attempt show {attempt.attempt_id}` lists all"
+        raise OperatorError(f"attempt {attempt.attempt_id} has no evidence `{name}`", hint) from error
 
 
 def _write(piece: bytes, *, plain: bool) -> None:

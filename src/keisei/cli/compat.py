@@ -7,23 +7,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from keisei.cli.desk import first_line, refusing
 from keisei.cli.intent import parsed_intents, read_text
 from keisei.cli.output import emit_json
-from keisei.cli.surroundings import say, settings, warn
+from keisei.cli.surroundings import settings, warn
 from keisei.records.error import AuthorError, KeiseiError, OperatorError
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from keisei.engine.ports import Store
+    from keisei.records.event import RuntimeEvent
+    from keisei.records.id import TaskId
     from keisei.records.move import NewTask
+    from keisei.records.task import TaskRecord
     from keisei.wiring.compat import Runtime
     from keisei.wiring.runner import Line
 
 F = TypeVar("F", bound=Callable[..., Any])
 RECENT = 5
-QUIET = ("started", "resumed")
-"""What a runner tells that `run-once` does not print."""
+LOOKED_AT = 1000
+"""Events that are searched for the tasks that changed last."""
 
 
 def config_option(command: F) -> F:
@@ -44,16 +48,29 @@ class _Opened(NamedTuple):
 
 @contextmanager
 def _open(config: Path) -> "Iterator[_Opened]":
-    from keisei.wiring.compat import open_runtime_store, read_runtime
+    from keisei.wiring.compat import open_runtime_store
 
-    runtime = read_runtime(config)
-    for problem in runtime.config.warnings:
-        warn(problem)
+    runtime = _read(config)
     store = open_runtime_store(settings(), runtime)
+    with refusing():
+        try:
+            yield _Opened(runtime, store)
+        finally:
+            store.close()
+
+
+def _read(config: Path) -> "Runtime":
+    """The configuration. That it is written in the original's dialect is no news here; `keisei lint` tells it."""
+    from keisei.wiring.compat import read_runtime
+
     try:
-        yield _Opened(runtime, store)
-    finally:
-        store.close()
+        runtime = read_runtime(config)
+    except FileNotFoundError as error:  # a relative path, in a folder that is gone
+        raise OperatorError("the working directory does not exist any more", "name the file absolutely") from error
+    for problem in runtime.config.warnings:
+        if problem.code != "dialect":
+            warn(problem)
+    return runtime
 
 
 @click.group("compat", context_settings={"help_option_names": ["-h", "--help"]})
@@ -68,18 +85,18 @@ def group() -> None:
 def intake(config: Path, text: str | None, file: str | None) -> int:
     """Queue one task."""
     if (text is None) == (file is None):
-        raise OperatorError("give one of --json and --file")
-    intents = parsed_intents(text if text is not None else read_text(file or "-"))
+        raise OperatorError("give one of --json and --file", '--json \'{"kind": "...", ...}\', or --file task.json')
+    intents = parsed_intents(text if text is not None else read_text(file or ""))
     if len(intents) != 1:
         raise OperatorError(f"intake takes one task, not {len(intents)}", "`keisei task add` takes many")
     with _open(config) as opened:
-        task = _accepted(opened, intents[0])
-        result = opened.store.enqueue([task])[0]
+        new = _accepted(opened, intents[0])
+        result = opened.store.enqueue([new])[0]
         opened.store.ring()
-        queued = opened.store.task(result.task_id) or task.task
+        queued = opened.store.task(result.task_id) or new.task
     emit_json(
         {
-            "queued": True,
+            "queued": result.created,
             "task_id": queued.task_id,
             "profile": queued.requested_profile_id,
             "available_at": _stamp(queued.available_at),
@@ -91,12 +108,14 @@ def intake(config: Path, text: str | None, file: str | None) -> int:
 def _accepted(opened: _Opened, data: object) -> "NewTask":
     from keisei.engine.intake import Origin, accept, read_intent
     from keisei.records.id import TaskId
-    from keisei.wiring.compat import declared, runtime_shop
+    from keisei.wiring.compat import declared, runtime_registry
+    from keisei.wiring.fresh import new_id
     from keisei.wiring.registry import defaults_of
-    from keisei.wiring.runner import new_id
 
-    registry = runtime_shop(settings(), opened.runtime, opened.store).registry()
-    intent = declared(read_intent(data, say), opened.runtime.config)
+    if isinstance(data, dict) and data.get("requested_adapter") == "":  # the original's word for "the profile's"
+        data = {name: value for name, value in data.items() if name != "requested_adapter"}
+    registry = runtime_registry(settings(), opened.runtime)
+    intent = declared(read_intent(data), opened.runtime.config)
     defaults, now = defaults_of(opened.runtime.home), opened.store.now()
     return accept(intent, registry, defaults, origin=Origin(), task_id=TaskId(new_id()), now=now)
 
@@ -104,89 +123,119 @@ def _accepted(opened: _Opened, data: object) -> "NewTask":
 @group.command("run-once")
 @config_option
 def run_once(config: Path) -> int:
-    """Run one task, if there is one. Exit 0 whatever became of it, as the original does."""
+    """Run one task, if there is one. Exit 0 whatever became of it, as the original does; stderr says why."""
+    from keisei.records.move import NewEvent
+    from keisei.wiring.compat import paused
+
+    with _open(config) as opened:
+        pause = paused(opened.runtime)
+        if pause is not None:
+            opened.store.note([NewEvent(event_type="dispatch_paused", detail={"reason": pause.reason})])
+            told = _paused(pause.reason)
+        else:
+            told = _ran(opened.store, _run(opened))
+    emit_json(told)
+    return 0
+
+
+def _run(opened: _Opened) -> "list[Line]":
+    from keisei.cli.runner import obeying
     from keisei.wiring.compat import runtime_shop
     from keisei.wiring.hall import runner_options, shop_runner
 
     lines: list[Line] = []
-    with _open(config) as opened:
-        shop = runtime_shop(settings(), opened.runtime, opened.store)
-        options = runner_options(shop.runner, jobs=1, once=True, until_idle=True)
-        shop_runner(shop, options, lines.append).run()
-        emit_json(_ran(opened.store, lines))
-    return 0
+    shop = runtime_shop(settings(), opened.runtime, opened.store)
+    options = runner_options(shop.runner, jobs=1, once=True, until_idle=True)
+    runner = shop_runner(shop, options, lines.append)
+    with obeying(runner):
+        runner.run()
+    return lines
 
 
 def _ran(store: "Store", lines: "list[Line]") -> dict[str, Any]:
-    paused = next((each for each in lines if each.event == "paused"), None)
-    if paused is not None:
-        return {"ok": True, "status": "paused", "paused": True, "reason": paused.detail}
-    done = next((each for each in reversed(lines) if each.task_id and each.event not in QUIET), None)
-    if done is None or done.task_id is None:
-        return {"ok": True, "status": "idle"}
+    """What became of the task that was run last, in the original's words."""
     from keisei.records.id import AttemptId, TaskId
 
-    task = store.task(TaskId(done.task_id))
-    told: dict[str, Any] = {"ok": True, "status": done.event, "task_id": done.task_id, "attempt_id": done.attempt_id}
-    if task is None:
-        return told
+    pause = next((each for each in lines if each.event == "paused"), None)
+    done = next((each for each in reversed(lines) if each.task_id), None)
+    task = None if done is None else store.task(TaskId(done.task_id or ""))
+    if done is None or task is None:
+        return {"ok": True, "status": "idle"} if pause is None else _paused(pause.detail)
+    told: dict[str, Any] = {
+        "ok": task.status == "completed",
+        "status": task.status,
+        "task_id": task.task_id,
+        "attempt_id": done.attempt_id,
+    }
+    if task.status != "completed":
+        click.echo(f"{task.status} {task.task_id}: {first_line(task.last_error or done.detail)}", err=True)
     if task.status == "pending":
-        wait = max(0.0, (task.available_at - store.now()).total_seconds())
-        return told | {
-            "status": "rate_limit_rescheduled",
-            "retry_after_seconds": round(wait),
-            "available_at": _stamp(task.available_at),
-        }
-    told["ok"] = task.status == "completed"
+        return told | _postponed(task, store.now())
     issues = [each.reason for each in store.findings(AttemptId(done.attempt_id or "")) if each.status != "held"]
-    if issues:
-        told["verification_issues"] = issues
-    if task.last_error:
-        told["reason"] = task.last_error
-    return told
+    return told | {"verification_issues": issues} if issues else told
+
+
+def _paused(reason: str | None) -> dict[str, Any]:
+    return {"ok": True, "status": "paused", "paused": True, "reason": reason or None}
+
+
+def _postponed(task: "TaskRecord", now: "datetime") -> dict[str, Any]:
+    wait = max(0.0, (task.available_at - now).total_seconds())
+    return {
+        "status": "rate_limit_rescheduled",
+        "retry_after_seconds": round(wait),
+        "available_at": _stamp(task.available_at),
+    }
 
 
 @group.command("status")
 @config_option
 def status(config: Path) -> int:
-    """Counts, the newest tasks, the last event."""
-    from keisei.records.move import EventQuery, TaskQuery
+    """Counts, the tasks that changed last, the last event."""
+    from keisei.records.move import EventQuery
 
     with _open(config) as opened:
         counts = opened.store.counts()
-        recent = opened.store.tasks(TaskQuery(limit=RECENT))
-        events = opened.store.events(EventQuery(newest=True, limit=1))
+        events = opened.store.events(EventQuery(newest=True, limit=LOOKED_AT))
+        recent = [_recent(opened.store, each) for each in _changed(opened.store, events)]
     emit_json(
         {
-            "counts": [{"status": name, "count": count} for name, count in counts.items() if count],
-            "recent": [
-                {
-                    "task_id": each.task_id,
-                    "kind": each.task_type,
-                    "source": each.source,
-                    "status": each.status,
-                    "created_at": _stamp(each.created_at),
-                    "updated_at": _stamp(each.updated_at),
-                    "last_error": each.last_error,
-                }
-                for each in recent
-            ],
-            "lastEvent": _event(events),
+            "counts": [{"status": name, "count": count} for name, count in sorted(counts.items()) if count],
+            "recent": recent,
+            "lastEvent": _event(events[-1]) if events else None,
         }
     )
     return 0
 
 
-def _event(events: list[Any]) -> dict[str, Any] | None:
-    if not events:
-        return None
-    last = events[-1]
+def _changed(store: "Store", events: "list[RuntimeEvent]") -> "list[TaskRecord]":
+    """The tasks that changed last: whatever changes a task leaves an event. Where too few are left, the newest ones."""
+    from keisei.records.move import TaskQuery
+
+    ids: dict[TaskId, None] = {each.task_id: None for each in reversed(events) if each.task_id is not None}
+    ids |= {each.task_id: None for each in store.tasks(TaskQuery(limit=RECENT)) if each.task_id not in ids}
+    found = (store.task(each) for each in ids)
+    return [each for each, _ in zip((each for each in found if each is not None), range(RECENT), strict=False)]
+
+
+def _recent(store: "Store", task: "TaskRecord") -> dict[str, Any]:
+    attempts = store.attempts(task.task_id, LOOKED_AT)
+    bundle = store.bundle(attempts[-1].attempt_id) if attempts else None
     return {
-        "id": last.id,
+        "task_id": task.task_id,
+        "kind": task.task_type,
+        "status": task.status,
+        "updated_at": _stamp(task.updated_at),
+        "attempt_id": attempts[-1].attempt_id if attempts else None,
+        "bundle_hash": bundle.bundle_hash if bundle is not None else None,
+    }
+
+
+def _event(last: "RuntimeEvent") -> dict[str, Any]:
+    return {
         "event_type": last.event_type,
         "task_id": last.task_id,
         "attempt_id": last.attempt_id,
-        "detail": last.detail,
         "created_at": _stamp(last.created_at),
     }
 
@@ -195,29 +244,32 @@ def _event(events: list[Any]) -> dict[str, Any] | None:
 @config_option
 def healthcheck(config: Path) -> int:
     """Whether the configuration, its profiles and its adapters are in order. Exit 1 where they are not."""
-    from keisei.wiring.compat import read_runtime
-    from keisei.wiring.probe import probed
-
-    issues: list[str] = []
-    profiles: list[dict[str, Any]] = []
-    adapters: list[dict[str, Any]] = []
+    told: dict[str, Any] = {"ok": False, "configIssues": [], "profileChecks": [], "adapterChecks": []}
     try:
-        runtime = read_runtime(config)
+        runtime = _read(config)
     except AuthorError as error:
-        issues = [problem.render() for problem in error.problems]
+        told["configIssues"] = [problem.render() for problem in error.problems]
     except KeiseiError as error:
-        issues = [error.message]
+        told["configIssues"] = [error.message]
     else:
-        known = runtime.config.adapters
-        for name, profile in runtime.config.profiles.items():
-            ok = profile.default_adapter_id in known or runtime.config.file.default_adapter in known
-            profiles.append({"profile": name, "ok": ok, "adapter": profile.default_adapter_id})
-        for adapter in known.values():
-            found = probed(adapter)
-            adapters.append({"adapterId": found.adapter_id, "ok": found.ok, "reason": found.reason})
-    ok = not issues and all(each["ok"] for each in (*profiles, *adapters))
-    emit_json({"ok": ok, "configIssues": issues, "profileChecks": profiles, "adapterChecks": adapters})
-    return 0 if ok else 1
+        told |= _checked(runtime)
+    emit_json(told)
+    return 0 if told["ok"] else 1
+
+
+def _checked(runtime: "Runtime") -> dict[str, Any]:
+    from keisei.wiring.health import adapter_health, config_issues, profile_issues
+
+    config = runtime.config
+    issues = config_issues(config.file)
+    profiles = [{"profileId": name, "issues": profile_issues(name, config)} for name in config.profiles]
+    healths = [adapter_health(each) for each in config.adapters.values()]
+    return {
+        "ok": not issues and not any(each["issues"] for each in profiles) and all(each.ok for each in healths),
+        "configIssues": issues,
+        "profileChecks": profiles,
+        "adapterChecks": [{"adapterId": each.adapter_id, "ok": each.ok, "detail": each.detail} for each in healths],
+    }
 
 
 def _stamp(moment: "datetime") -> str:

@@ -116,9 +116,27 @@ def actor() -> str:
         return f"operator:{os.getuid()}"
 
 
+class Words(click.ParamType[str]):
+    """Text that a database can hold: no zero byte, and no byte that was no UTF-8 on the command line."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - click's
+        """The same text. Fails for anything else."""
+        text = str(value)
+        if "\0" in text or text.encode("utf-8", "replace").decode("utf-8") != text:
+            self.fail("this is not text: a byte of it is zero, or not UTF-8.", param, ctx)
+        return text
+
+
+WORDS = Words()
+
+
 def reason_option(command: F) -> F:
     """`--reason`, on every order."""
-    return click.option("--reason", default="", help="Why; stands in the events and in the ledger.")(command)
+    return click.option("--reason", type=WORDS, default="", help="Why; stands in the events and in the ledger.")(
+        command
+    )
 
 
 def limit_option(command: F) -> F:

@@ -106,7 +106,7 @@ def _our_bug() -> int:
     report = traceback.format_exc()
     try:
         handle, path = tempfile.mkstemp(prefix="keisei-report-", suffix=".txt")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"keisei {' '.join(sys.argv[1:])}\nPython {sys.version}\n\n{report}")
         complain("this is a bug in keisei", f"the details are in {Path(path)}; please attach them to a bug report")
     except OSError:

@@ -43,9 +43,10 @@ def _read_file(file: str) -> bytes:
     except (OSError, ValueError) as error:
         why = (error.strerror or "").lower() if isinstance(error, OSError) else "it has a zero byte"
         raise OperatorError(f"`{file}` cannot be read: {why}", "name a file that is there, or - for stdin") from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OperatorError(f"`{file}` is not a file", "name a file that is there, or - for stdin")
     with os.fdopen(handle, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-            raise OperatorError(f"`{file}` is not a file", "name a file that is there, or - for stdin")
         return opened.read(LARGEST + 1)
 
 
@@ -126,8 +127,8 @@ def accepted(opened: "Desk", intents: list[object], kit_root: Path | None) -> "l
     """Every task, or the first sentence that says why not, with its number where there are several."""
     from keisei.engine.intake import Origin, accept, read_intent
     from keisei.records.id import TaskId
+    from keisei.wiring.fresh import new_id
     from keisei.wiring.registry import CatalogRegistry, defaults_of
-    from keisei.wiring.runner import new_id
 
     registry, defaults, now = CatalogRegistry(open_catalog(kit_root)), defaults_of(opened.home), opened.store.now()
     tasks = []

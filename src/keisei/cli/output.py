@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,6 +48,8 @@ def _rich(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
 
 def write_whole(path: Path, content: bytes) -> None:
     """The whole file or nothing: written beside, then moved over. A symlink in its place is replaced, not followed."""
+    import tempfile
+
     waiting = None
     try:
         handle, waiting = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)

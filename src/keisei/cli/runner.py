@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from keisei.cli.desk import actor, desk, first_line, grid, reason_option, stamp
+from keisei.cli.desk import WORDS, actor, desk, first_line, grid, reason_option, stamp
 from keisei.cli.output import emit_json, json_option
 from keisei.cli.surroundings import kit_root_option, settings
 from keisei.records.problem import printable
@@ -128,7 +128,7 @@ def list_runners(gone: bool, as_json: bool) -> int:
     return 0
 
 
-RUNNER = click.option("--runner", help="Only this runner; by default all of them.")
+RUNNER = click.option("--runner", type=WORDS, help="Only this runner; by default all of them.")
 
 
 @group.command("pause")
@@ -164,7 +164,7 @@ def _order(
 
 
 @group.command("drain")
-@click.argument("runner_id")
+@click.argument("runner_id", type=WORDS)
 @json_option
 def drain(runner_id: str, as_json: bool) -> int:
     """Let a runner finish what it has, and leave."""

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from keisei.library.catalog import Catalog
-from keisei.records.problem import Problem
 from keisei.settings import Settings, read_settings
-from keisei.wiring import catalog
+
+if TYPE_CHECKING:
+    from keisei.library.catalog import Catalog
+    from keisei.records.problem import Problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,8 +29,10 @@ def settings() -> Settings:
     return read_settings()
 
 
-def open_catalog(kit_root: Path | None, *, quiet: bool = False) -> Catalog:
+def open_catalog(kit_root: Path | None, *, quiet: bool = False) -> "Catalog":
     """The catalog of the working directory. Old names are told on stderr, unless `quiet`: lint tells them in place."""
+    from keisei.wiring import catalog
+
     return catalog(settings(), kit_root=kit_root, warn=None if quiet else say)
 
 
@@ -38,6 +41,6 @@ def say(sentence: str) -> None:
     click.echo(f"warning: {sentence}", err=True)
 
 
-def warn(problem: Problem) -> None:
+def warn(problem: "Problem") -> None:
     """A warning about a file, on stderr."""
     click.echo(problem.render(), err=True)

@@ -209,7 +209,7 @@ def retry(task_id: str, attempts: int, reason: str, as_json: bool) -> int:
     from keisei.engine.control import again
     from keisei.records.id import TaskId
     from keisei.records.task import TERMINAL
-    from keisei.wiring.runner import new_id
+    from keisei.wiring.fresh import new_id
 
     with desk() as opened:
         task = known_task(opened.store, task_id)

@@ -120,7 +120,8 @@ def canceled_outcome(reason: str) -> TaskOutcome:
 def _scope(desk: Desk, runner_id: RunnerId | None) -> str:
     if runner_id is None:
         return ALL
-    if all(each.runner_id != runner_id for each in desk.runners()):
+    known = {each.runner_id for each in desk.runners()} | {each.scope for each in desk.pauses()}
+    if runner_id not in known:
         raise OperatorError(f"no active runner has the id `{runner_id}`", "`keisei runner list` shows all")
     return runner_id
 

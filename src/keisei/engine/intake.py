@@ -1,7 +1,7 @@
 """Intake: what is asked for becomes a task that is queued, or one sentence that says why not."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -158,6 +158,11 @@ def _check_names(intent: TaskIntent, spec: TaskTypeSpec, registry: Registry) -> 
 
 
 def _available_at(intent: TaskIntent, now: datetime) -> datetime:
-    if intent.available_at is not None:
-        return intent.available_at
-    return now + timedelta(minutes=intent.schedule.delay_minutes) if intent.schedule is not None else now
+    """In UTC, so that what is queued can be read again. Raises OperatorError for a moment that UTC does not have."""
+    if intent.available_at is None:
+        return now + timedelta(minutes=intent.schedule.delay_minutes) if intent.schedule is not None else now
+    try:
+        return intent.available_at.astimezone(UTC)
+    except OverflowError as error:
+        message = f"available_at {intent.available_at.isoformat()} is beyond the years 1 to 9999 in UTC"
+        raise OperatorError(message, "say a moment that can come") from error

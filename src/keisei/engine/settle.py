@@ -100,7 +100,8 @@ def canceled(found: Settlement, claimed: Claimed, reason: str, now: datetime) ->
     outcome = canceled_outcome(reason)
     ended = Ended(claimed=claimed, exit_status="canceled", outcome=outcome)
     after = moves.cancel(claimed.task, outcome, reason, now)
-    attempt = replace(found.attempt, exit_status="canceled", retry_class="none")
+    diagnostics = {**(found.attempt.diagnostics or {}), "reason": _storable(reason)}
+    attempt = replace(found.attempt, exit_status="canceled", retry_class="none", diagnostics=diagnostics)
     events = _events(ended, after, attempt, None)
     entry = replace(found.ledger[0], body={**found.ledger[0].body, "status": after.status, "exit_status": "canceled"})
     return Settlement(task=after, attempt=attempt, findings=found.findings, events=events, ledger=(entry,))

@@ -49,7 +49,7 @@ def load_runtime(path: Path) -> RuntimeConfig:
             adapters[adapter_id] = adapter.record
         except AuthorError as error:
             problems.extend(error.problems)
-    profiles = _with_fallbacks(_profiles(chain, problems, warnings), _adapter_tables(chain))
+    profiles = _with_fallbacks(_profiles(chain, problems, warnings), _adapter_tables(chain), merged.default_adapter)
     warnings[:0] = _once_per_file(dialects)
     problems.extend(_dangling(chain[-1], merged))
     if problems:
@@ -75,15 +75,15 @@ def _once_per_file(found: list[Problem]) -> list[Problem]:
 
 
 def _with_fallbacks(
-    profiles: dict[str, SubagentProfile], tables: dict[str, tuple[Loaded, dict[str, Any]]]
+    profiles: dict[str, SubagentProfile], tables: dict[str, tuple[Loaded, dict[str, Any]]], default: str | None
 ) -> dict[str, SubagentProfile]:
-    """The original names a fallback in the adapter; ours stand in the profile, in their order."""
-    return {
-        name: profile
-        if profile.fallback_adapter_ids
-        else replace(profile, fallback_adapter_ids=tuple(_fallbacks(profile.default_adapter_id, tables)))
-        for name, profile in profiles.items()
-    }
+    """The original names a fallback in the adapter, or in the default one where that adapter is not configured."""
+    found = {}
+    for name, profile in profiles.items():
+        own = profile.default_adapter_id
+        fallbacks = profile.fallback_adapter_ids or tuple(_fallbacks(own if own in tables else default or own, tables))
+        found[name] = replace(profile, fallback_adapter_ids=fallbacks)
+    return found
 
 
 def _fallbacks(adapter_id: str, tables: dict[str, tuple[Loaded, dict[str, Any]]]) -> list[AdapterId]:

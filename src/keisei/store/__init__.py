@@ -29,4 +29,6 @@ def open_store(url: str, *, clock: Clock | None = None, bell_folder: Path | None
 
         return PostgresStore(url, clock)
     hint = "say sqlite:///absolute/path/state.db or postgresql://user@host/name"
-    raise OperatorError(f"no database has an address that begins with `{url.partition(':')[0]}`", hint)
+    scheme, colon, _ = url.partition("://")
+    told = f"an address that begins with `{scheme}`" if colon else "such an address"  # it may be a password
+    raise OperatorError(f"no database has {told}", hint)

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from keisei.records.error import OperatorError
@@ -31,7 +31,7 @@ class Migration(NamedTuple):
 @cache
 def known(driver: Driver) -> tuple[Migration, ...]:
     """The steps this keisei brings, in order."""
-    folder = files("keisei.store").joinpath("migrations", driver)
+    folder = Path(__file__).parent / "migrations" / driver
     found = [(NAME.fullmatch(entry.name), entry) for entry in folder.iterdir()]
     steps = [_migration(name, entry.read_text(encoding="utf-8")) for name, entry in found if name]
     return tuple(sorted(steps))

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from keisei.library.catalog import Catalog
 from keisei.library.shelf import Layer, layer_of
 from keisei.library.source import is_folder
 from keisei.records.error import OperatorError
 from keisei.settings import Settings
+
+if TYPE_CHECKING:
+    from keisei.library.catalog import Catalog
 
 KIT = Path(__file__).parent.parent / "kit"
 
@@ -18,8 +21,10 @@ def catalog(
     kit_root: Path | None = None,
     start: Path | None = None,
     warn: Callable[[str], None] | None = None,
-) -> Catalog:
+) -> "Catalog":
     """The catalog of a working directory: kit, kit root, user, project, from the lowest layer to the highest."""
+    from keisei.library.catalog import Catalog  # noqa: PLC0415 - whoever asks for no authored file does not pay for it
+
     return Catalog(layers(settings, kit_root=kit_root or settings.kit_root, start=start or _here()), warn)
 
 

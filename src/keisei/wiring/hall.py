@@ -9,12 +9,14 @@ from keisei.records.project import ProjectRunner
 from keisei.rules.retry import Backoff
 from keisei.settings import Settings
 from keisei.wiring import catalog
+from keisei.wiring.fresh import new_id
 from keisei.wiring.probe import Prober
 from keisei.wiring.registry import CatalogRegistry, defaults_of
-from keisei.wiring.runner import Hall, Line, Options, Runner, new_id
+from keisei.wiring.runner import Hall, Line, Options, Runner
 from keisei.wiring.salvage import salvage
 from keisei.wiring.shop import Shop
 from keisei.wiring.store import Home
+from keisei.wiring.warm import warm
 from keisei.wiring.workshop import AttemptWorkshop
 
 
@@ -36,6 +38,7 @@ def project_shop(settings: Settings, home: Home, store: Store, kit_root: Path | 
 
 def shop_runner(shop: Shop, options: Options, tell: Callable[[Line], None]) -> Runner:
     """A runner of a shop."""
+    warm()
     hall = Hall(
         store=shop.store,
         workshop=lambda switch, left_s: AttemptWorkshop(shop, switch, left_s),

@@ -9,8 +9,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import uuid_utils
-
 from keisei import __version__
 from keisei.engine.attempt import Stand, Workshop, carry, finish
 from keisei.engine.deliver import deliver
@@ -24,6 +22,7 @@ from keisei.records.move import Claimed, ClaimOrder, NewEvent, Settled, Sweep
 from keisei.records.runner import Beat, RunnerRecord
 from keisei.rules.breaker import is_open
 from keisei.rules.retry import Backoff
+from keisei.wiring.fresh import new_id
 from keisei.wiring.heart import BEATS, Heart
 from keisei.wiring.insist import Insistent
 from keisei.wiring.switch import Switch
@@ -41,11 +40,8 @@ STRAY_S: Final = 1.0
 """How soon an attempt that nobody carries is looked for again."""
 HEAR_S: Final = 1.0
 """How soon an operator's order to end a task is heard."""
-
-
-def new_id() -> str:
-    """A fresh id; later ones sort after earlier ones."""
-    return str(uuid_utils.uuid7())
+IDLE_HEAR_S: Final = 3.0
+"""How soon a runner that has nothing to do hears that it shall leave."""
 
 
 class Options(NamedTuple):
@@ -137,7 +133,7 @@ class Runner:
         try:
             self._keep_lease()
             self._end_if_told()
-            if self._running() and self._due.is_time("hear", HEAR_S):
+            if self._due.is_time("hear", HEAR_S if self._running() else IDLE_HEAR_S):
                 self._heart.hurry()
             if self._due.is_time("sweep", STRAY_S if self._stray else self._options.lease_s / BEATS):
                 self._recover()

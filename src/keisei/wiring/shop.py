@@ -60,6 +60,8 @@ class Shop(NamedTuple):
     """Where a task's artifacts stand."""
     name: str
     """What scripts are told as the runtime's name."""
+    state: Path | None = None
+    """What scripts are told as the state folder; None for the attempt's own."""
 
 
 def evidence_files(home: Home, attempt: TaskAttempt) -> list[str]:

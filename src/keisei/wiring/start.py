@@ -23,6 +23,7 @@ from keisei.sandbox.process import run
 from keisei.settings import Settings
 from keisei.wiring.alone import judge_here
 from keisei.wiring.gate import without_scripts
+from keisei.wiring.sockets import runtime_folder
 
 START_S: Final = 10.0
 STOP_S: Final = 10.0
@@ -62,21 +63,6 @@ class Running(NamedTuple):
     socket: str
     born: str
     """The process's start time, so that another process with the same number is not taken for it."""
-
-
-def runtime_folder(settings: Settings) -> Path:
-    """The short folder for sockets: under XDG_RUNTIME_DIR, else one of this user's under /tmp. Raises OperatorError."""
-    folder = settings.runtime_home or Path(f"/tmp/keisei-{os.getuid()}")  # noqa: S108 - checked below
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.lstat()
-    except OSError as error:
-        raise OperatorError(f"the folder for sockets `{folder}` cannot be made: {error.strerror}") from error
-    if found.st_uid != os.getuid() or found.st_mode & 0o077 or folder.is_symlink():
-        raise OperatorError(
-            f"the folder for sockets `{folder}` is not this user's alone", "remove it, or set XDG_RUNTIME_DIR"
-        )
-    return folder
 
 
 def start(settings: Settings, order: Order) -> Started:

@@ -12,7 +12,7 @@ from keisei.records.project import ProjectFile
 from keisei.settings import Settings
 from keisei.store import open_store
 from keisei.wiring import project_layer
-from keisei.wiring.start import runtime_folder
+from keisei.wiring.sockets import runtime_folder
 
 DEFAULT = "default"
 """The project of work that stands in no project."""

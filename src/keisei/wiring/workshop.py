@@ -13,6 +13,7 @@ from keisei.engine.attempt import Judged, Prepared, Ran
 from keisei.engine.bundle import Compiled, compile_bundle
 from keisei.engine.gather import BundleOrder
 from keisei.records.adapter import AdapterConfig
+from keisei.records.attempt import TaskAttempt
 from keisei.records.error import OperatorError
 from keisei.records.id import BundleId
 from keisei.records.launch import Launch
@@ -166,7 +167,7 @@ class AttemptWorkshop:
             "AGENT_RUNTIME_TASK_ID": claimed.task.task_id,
             "AGENT_RUNTIME_ATTEMPT_ID": claimed.attempt.attempt_id,
             "AGENT_RUNTIME_ARTIFACT_DIR": str(self._artifacts(claimed)),
-            "AGENT_RUNTIME_STATE_DIR": str(folder),
+            "AGENT_RUNTIME_STATE_DIR": str(self._shop.state or folder),
             "AGENT_RUNTIME_TASK_PAYLOAD_FILE": str(payload),
         }
         raw = payload.read_bytes()
@@ -195,9 +196,18 @@ class AttemptWorkshop:
             what = replace(what, silence_s=self._shop.runner.silence_s)
         self._keep(self._keys(claimed).invocation, invocation(what, ready.around))
         executed = execute(what, self._ground(claimed, folder, ready))
-        if executed.ended.canceled or executed.ended.lease_lost:
+        if executed.ended.lease_lost:
             return Ran(attempt=claimed.attempt, interrupted=True)
+        if executed.ended.canceled:
+            return Ran(attempt=self._with_streams(claimed), interrupted=True)
         return self._returned(claimed, ready, executed)
+
+    def _with_streams(self, claimed: Claimed) -> TaskAttempt:
+        """The attempt with what it printed, stored: whoever ended it wants to know how far it came."""
+        keys, folder = self._keys(claimed), self._run_folder(claimed)
+        for key, name in ((keys.stdout, "stdout.log"), (keys.stderr, "stderr.log")):
+            self._shop.evidence.put_file(key, folder / name)
+        return replace(claimed.attempt, stdout_path=keys.stdout, stderr_path=keys.stderr)
 
     def _ground(self, claimed: Claimed, folder: Path, ready: Ready) -> Ground:
         return Ground(
@@ -215,15 +225,11 @@ class AttemptWorkshop:
         report = without_secrets(report, ready.around.secrets)
         ended = replace(executed.ended, stdout=b"", stderr=b"")
         result = Result(ended=ended, report=report, kept=executed.kept)
-        keys = self._keys(claimed)
-        for key, name in ((keys.stdout, "stdout.log"), (keys.stderr, "stderr.log")):
-            self._shop.evidence.put_file(key, folder / name)
+        keys, claimed = self._keys(claimed), replace(claimed, attempt=self._with_streams(claimed))
         self._keep(keys.last_message, _utf8(report.text or ""))
         self._keep(keys.result, msgspec.json.format(msgspec.json.encode(result)))
         attempt = replace(
             claimed.attempt,
-            stdout_path=keys.stdout,
-            stderr_path=keys.stderr,
             last_message_path=keys.last_message,
             result_path=keys.result,
             model=report.model or claimed.attempt.model,
