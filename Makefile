@@ -70,7 +70,8 @@ bench: setup-bench ## Measure: every file of bench/ in turn; the queue takes som
 soak: setup-test ## Kill runners again and again and see that nothing is lost: KILLS= SEED= SIMULATIONS=
 	@$(PY) -m tests.system.storm --store sqlite --kills $(KILLS) --seed $(SEED)
 	@$(PY) -m tests.system.storm --store postgres --kills $(KILLS) --seed $(SEED)
-	@KEISEI_SIMULATIONS=$(SIMULATIONS) $(PY) -m pytest -q -n 2 tests/store/test_simulation.py
+	@KEISEI_SIMULATIONS=$(SIMULATIONS) KEISEI_WALKS=$(SIMULATIONS) KEISEI_STORM=$(KILLS) \
+	  $(PY) -m pytest -q -n 2 tests/store/test_simulation.py tests/store/test_model.py tests/store/test_storm.py
 
 requirements: setup ## Compile the pins of requirements/ anew
 	@sh scripts/requirements.sh

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +25,13 @@ class Worker:
         """Start it and wait until it is ready."""
         command = [sys.executable, str(HERE / "worker.py"), verb, json.dumps(order)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._deadline = threading.Timer(LONGEST_S, self.process.kill)
+        self._deadline.daemon = True
+        self._deadline.start()
         said = self._line()
-        assert said == "ready\n", f"the worker said {said!r}"
+        if said != "ready\n":
+            self.end()
+            raise ChildProcessError(f"the worker said {said!r} where it should be ready")
 
     def go(self) -> None:
         """Let it work."""
@@ -41,6 +47,7 @@ class Worker:
 
     def end(self) -> None:
         """It must not outlive us."""
+        self._deadline.cancel()
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()

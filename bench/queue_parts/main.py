@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import platform
+import subprocess
 import sys
 import traceback
 from pathlib import Path
@@ -17,6 +18,8 @@ from place import TMPFS, Ground, file_system, prepared, sync_us
 from report import print_goals, rounded
 
 from keisei.records.error import KeiseiError
+
+FAULTS = (AssertionError, KeiseiError, OSError, ValueError, subprocess.SubprocessError, apsw.Error, psycopg.Error)
 
 
 def main() -> int:
@@ -78,7 +81,7 @@ def wrong_with(name: str, run: Run) -> list[str]:
     """One measurement; what is wrong with it comes back, and the others go on."""
     try:
         MEASURES[name](run)
-    except (AssertionError, KeiseiError, OSError) as error:
+    except FAULTS as error:
         return [f"{name}: {error or traceback.format_exc().splitlines()[-2].strip()}"]
     return []
 

@@ -14,7 +14,8 @@ from place import Ground
 from work import fresh
 
 WARM_S = 2.0
-GAP_S = (0.01, 0.05)
+GAP_S = (0.03, 0.08)
+"""Long enough for the runner to be idle again, and for the doorbell of PostgreSQL, which rings once in 20 ms."""
 
 
 def measure(ground: Ground, kind: str, tasks: int, idle_s: float) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Migrations: what they make, who may run them, and that the tables know the moves of the rules."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from importlib.resources import files
 from itertools import permutations
@@ -12,6 +13,7 @@ import pytest
 from keisei.records.error import IllegalMove, OperatorError
 from keisei.rules.task import MOVES
 from keisei.store import migrate, open_store
+from keisei.store.postgres import LOCK
 from keisei.testing.clock import VirtualClock
 from keisei.testing.queue import new_task
 from tests.store.crowd import told
@@ -132,6 +134,23 @@ def test_a_fresh_database_that_many_open_at_once_is_made_once(url):
 
     with closing(open_store(url)) as store:
         assert store.counts()["pending"] == 16
+
+
+def test_an_opening_that_waited_for_another_sees_what_it_made(postgres_url):
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    recorded = "INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES (%s, %s, %s, %s)"
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(postgres_url) as first, psycopg.connect(postgres_url) as watch:
+        first.execute(LOCK)
+        late = pool.submit(open_store, postgres_url)
+        while not watch.execute(waiting).fetchone()[0]:
+            assert not late.done()
+        for step in migrate.missing("postgres", []):
+            first.execute(step.sql.encode())
+            first.execute(recorded, [step.version, step.name, step.checksum, 0])
+        first.commit()
+
+        with closing(late.result()) as store:
+            assert store.counts()["pending"] == 0
 
 
 def test_a_database_of_another_program_is_left_alone(tmp_path):

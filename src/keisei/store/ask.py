@@ -1,6 +1,6 @@
 """Questions: made to fit before the database sees them, whatever somebody asks for."""
 
-from keisei.store.row import text
+from keisei.store.row import fits
 
 MOST = 1000
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
@@ -18,4 +18,4 @@ def whole(number: int) -> int:
 
 def known(name: str) -> str:
     """The name, or, where no column can hold it, the empty one, which nothing has."""
-    return name if text(name) == name else ""
+    return name if fits(name) else ""

@@ -8,6 +8,7 @@ from keisei.records.breaker import Breaker
 from keisei.records.id import AdapterId
 from keisei.records.move import NewEntry
 from keisei.store import ledger
+from keisei.store.ask import known
 from keisei.store.clock import maybe_microseconds, maybe_moment, microseconds, moment
 from keisei.store.reader import Reader
 from keisei.store.row import maybe_text
@@ -73,7 +74,7 @@ def learn(cursor: apsw.Cursor, breaker: Breaker) -> None:
 def reset_breaker_sqlite(db: Sqlite, adapter_id: AdapterId, actor: str) -> bool:
     """Forget an adapter's failures, with a ledger row. False where there were none."""
     with db.write() as cursor:
-        found = bool(fetched(cursor, _FORGET_SQLITE, (adapter_id,)))
+        found = bool(fetched(cursor, _FORGET_SQLITE, (known(adapter_id),)))
         if found:
             ledger.insert(cursor, (_entry(adapter_id, actor),), db.now_us())
     return found
@@ -82,7 +83,7 @@ def reset_breaker_sqlite(db: Sqlite, adapter_id: AdapterId, actor: str) -> bool:
 def reset_breaker_postgres(db: Executor, adapter_id: AdapterId, actor: str) -> bool:
     """As `reset_breaker_sqlite`."""
     entries = ledger_params((_entry(adapter_id, actor),), db.now_us())
-    return bool(db.execute(_FORGET_POSTGRES, {"adapter_id": adapter_id, **entries}))
+    return bool(db.execute(_FORGET_POSTGRES, {"adapter_id": known(adapter_id), **entries}))
 
 
 def _entry(adapter_id: AdapterId, actor: str) -> NewEntry:

@@ -9,6 +9,7 @@ from functools import cache
 from keisei.records.attempt import TaskAttempt
 from keisei.records.id import AdapterId, AttemptId, RunnerId
 from keisei.records.move import Claimed, ClaimOrder
+from keisei.store.ask import known
 from keisei.store.clock import moment
 from keisei.store.row import TASK, TASK_WIDTH, Row, json, name, task_of
 from keisei.store.sqlite import Sqlite, fetched
@@ -64,8 +65,8 @@ def claim_sqlite(db: Sqlite, order: ClaimOrder) -> list[Claimed]:
     statement = sqlite_statement(len(order.attempt_ids), bool(order.without_adapters))
     with db.write() as cursor:
         now_us = db.now_us()  # in our turn, so that a claim is never older than what made its task claimable
-        params = {"now": now_us, "without": json(order.without_adapters)}
-        if not fetched(cursor, _MAY, {"runner": order.runner_id}):
+        params = {"now": now_us, "without": json(list(map(known, order.without_adapters)))}
+        if not fetched(cursor, _MAY, {"runner": known(order.runner_id)}):
             return []
         rows = fetched(cursor, statement, params)
         rows.sort(key=_place)
@@ -79,9 +80,9 @@ def claim_sqlite(db: Sqlite, order: ClaimOrder) -> list[Claimed]:
 def claim_postgres(db: Executor, order: ClaimOrder) -> list[Claimed]:
     """As `claim_sqlite`, in one statement; claims at the same time pass over each other's rows."""
     params = {
-        "runner": order.runner_id,
-        "attempts": list(order.attempt_ids),
-        "without": list(order.without_adapters),
+        "runner": known(order.runner_id),
+        "attempts": list(map(name, order.attempt_ids)),
+        "without": list(map(known, order.without_adapters)),
     }
     statement = postgres_statement(len(order.attempt_ids), bool(order.without_adapters))
     rows = db.execute(statement, params) if order.attempt_ids else []

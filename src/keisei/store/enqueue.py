@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from keisei.records.error import IllegalMove
+from keisei.records.error import ContractViolation, IllegalMove
 from keisei.records.id import TaskId
 from keisei.records.move import Enqueued, NewTask
 from keisei.rules.task import rank, ready
@@ -37,6 +37,8 @@ COLUMNS = {
     "body": "text",
 }
 """What is written of a task that enters, and PostgreSQL's types for it."""
+MOST, LARGEST = 1000, 2**53 - 1
+"""What records allow: the highest priority, and the largest number that every reader of JSON keeps exact."""
 KEY = tuple(COLUMNS).index("idempotency_key")
 
 _names = ", ".join(COLUMNS)
@@ -119,6 +121,8 @@ def _row(new: NewTask, now: datetime) -> Row:
     task = new.task
     if task.status != "pending" or task.attempt_count or task.started_at or task.outcome or task.last_error:
         raise IllegalMove(f"task {task.task_id} is {task.status} or was tried: it cannot enter the queue")
+    if not (-MOST <= task.priority <= MOST and task.max_attempts <= LARGEST and 0 <= new.depth <= LARGEST):
+        raise ContractViolation("task.record", [f"task {task.task_id} has a priority, tries or a depth out of range"])
     return (
         name(task.task_id),
         task.status,

@@ -7,7 +7,7 @@ import apsw
 
 from keisei.records.move import NewEvent
 from keisei.store.clock import microseconds
-from keisei.store.row import json
+from keisei.store.row import json, maybe_text
 from keisei.store.sqlite import Sqlite, fetched
 from keisei.store.step import ALWAYS, CLOCK, EVENTS, Executor, chain, event_params
 
@@ -27,7 +27,10 @@ DELETE FROM runners WHERE ended_at < :before
 def write_events(cursor: apsw.Cursor, events: Sequence[NewEvent], now_us: int) -> None:
     """Write events inside a transaction of SQLite."""
     for event in events:
-        cursor.execute(_INSERT, (event.event_type, event.task_id, event.attempt_id, json(event.detail), now_us))
+        cursor.execute(
+            _INSERT,
+            (event.event_type, maybe_text(event.task_id), maybe_text(event.attempt_id), json(event.detail), now_us),
+        )
 
 
 def note_sqlite(db: Sqlite, events: Sequence[NewEvent]) -> None:

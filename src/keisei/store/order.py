@@ -10,7 +10,7 @@ from keisei.store.clock import moment
 from keisei.store.column import MOVED, moved_params
 from keisei.store.note import write_events
 from keisei.store.reader import Reader
-from keisei.store.row import json, name, text
+from keisei.store.row import fits, json, name, text
 from keisei.store.sqlite import Sqlite, fetched
 from keisei.store.step import CLOCK, EVENTS, LEDGER, Executor, chain, event_params, ledger_params
 
@@ -84,7 +84,7 @@ def request_cancel_sqlite(db: Sqlite, order: CancelOrder) -> tuple[TaskId, ...]:
     """Ask the runners of running tasks to end them. The tasks that were asked for, and were not before."""
     now_us, asked = db.now_us(), []
     with db.write() as cursor:
-        wanted = [(order.task_id,)] if order.task_id else fetched(cursor, _RUNNING)
+        wanted = _named(order) if order.task_id else fetched(cursor, _RUNNING)
         for (task_id,) in wanted:
             params = {"task_id": task_id, "reason": text(order.reason), "now": now_us}
             if fetched(cursor, _CANCEL_SQLITE, params):
@@ -96,7 +96,7 @@ def request_cancel_sqlite(db: Sqlite, order: CancelOrder) -> tuple[TaskId, ...]:
 
 def request_cancel_postgres(db: Executor, order: CancelOrder) -> tuple[TaskId, ...]:
     """As `request_cancel_sqlite`. Where every task is meant, a first statement finds out which there are."""
-    found = [(order.task_id,)] if order.task_id else db.execute(_RUNNING, {})
+    found = _named(order) if order.task_id else db.execute(_RUNNING, {})
     wanted = [TaskId(task_id) for (task_id,) in found]
     params = {
         "task_ids": wanted,
@@ -132,6 +132,11 @@ def _move_params(move: TaskMove, now_us: int) -> dict[str, Any]:
     if "running" in (move.was, move.task.status):
         raise IllegalMove(f"task {move.task.task_id}: only claim and settle begin and end running")
     return {**moved_params(move.task, now_us), "task_id": move.task.task_id, "was": move.was}
+
+
+def _named(order: CancelOrder) -> list[tuple[TaskId]]:
+    """The task that the order names, unless nothing can have that name."""
+    return [(order.task_id,)] if order.task_id and fits(order.task_id) else []
 
 
 def _cancel_detail(order: CancelOrder) -> dict[str, Any]:

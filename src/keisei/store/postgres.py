@@ -32,7 +32,10 @@ CONNECTION: Mapping[str, Any] = {
 
 # The lock is the database's own, so that any number of processes may open a fresh one at once.
 LOCK = b"SELECT pg_advisory_xact_lock(7305790097514097011)"
-EXISTS = b"SELECT to_regclass('schema_migrations') IS NOT NULL"
+# Read as a table: `to_regclass` answers from a cache that a wait for the lock does not renew, so whoever had looked
+# before it waited would not see what the others made meanwhile.
+EXISTS = b"""SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class
+    WHERE relname = 'schema_migrations' AND pg_catalog.pg_table_is_visible(oid))"""
 RECORD = b"INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)"
 
 

@@ -140,11 +140,22 @@ def maybe_text(value: str | None) -> str | None:
     return None if value is None else text(value)
 
 
+LONGEST_NAME = 1000
+"""Bytes of a name: PostgreSQL's indexes hold no more than 2,700, and one of ours holds two names."""
+
+
 def name(value: str) -> str:
     """An id or a key, which must come back as it went in. Raises ContractViolation where no store can keep it."""
-    if text(value) != value:
-        raise ContractViolation("id", [f"{value!r} holds a character that cannot be stored"])
+    if not fits(value):
+        said = value if len(value) <= 40 else f"{value[:40]}..."  # noqa: PLR2004 - enough to recognise it
+        why = f"{said!r} is longer than {LONGEST_NAME} bytes or holds a character that cannot be stored"
+        raise ContractViolation("id", [why])
     return value
+
+
+def fits(value: str) -> bool:
+    """Whether a text can be a name in both stores."""
+    return text(value) == value and len(value) <= LONGEST_NAME and len(value.encode()) <= LONGEST_NAME
 
 
 def maybe_name(value: str | None) -> str | None:

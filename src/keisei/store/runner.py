@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from keisei.records.error import IllegalMove
 from keisei.records.id import RunnerId, TaskId
 from keisei.records.runner import Beat, RunnerRecord
+from keisei.store.ask import known
 from keisei.store.clock import maybe_microseconds, maybe_moment, microseconds, moment
 from keisei.store.reader import Reader
 from keisei.store.row import Row, name, text
@@ -77,7 +78,7 @@ def register_postgres(db: Executor, runner: RunnerRecord) -> None:
 
 def beat_sqlite(db: Sqlite, runner_id: RunnerId) -> Beat:
     """Renew the lease. A runner that is lost, stopped or unknown stays so."""
-    params = {"runner_id": runner_id}
+    params = {"runner_id": known(runner_id)}
     with db.write() as cursor:
         found = fetched(cursor, _BEAT_SQLITE, _beat_params(db, runner_id))
         paused = fetched(cursor, _PAUSED, params)
@@ -88,7 +89,7 @@ def beat_sqlite(db: Sqlite, runner_id: RunnerId) -> Beat:
 
 def beat_postgres(db: Heart, runner_id: RunnerId) -> Beat:
     """As `beat_sqlite`; the answer tells the server's time too."""
-    for state, paused, canceled, server_us in db.execute_beat(_BEAT_POSTGRES, {"runner_id": runner_id}):
+    for state, paused, canceled, server_us in db.execute_beat(_BEAT_POSTGRES, {"runner_id": known(runner_id)}):
         db.hear(server_us)
         return _beat(state, paused, canceled)
     return Beat(alive=False)
@@ -97,23 +98,23 @@ def beat_postgres(db: Heart, runner_id: RunnerId) -> Beat:
 def drain_sqlite(db: Sqlite, runner_id: RunnerId) -> bool:
     """Tell a runner to take nothing new. False where it is not active."""
     with db.write() as cursor:
-        return bool(fetched(cursor, _DRAIN, {"runner_id": runner_id}))
+        return bool(fetched(cursor, _DRAIN, {"runner_id": known(runner_id)}))
 
 
 def drain_postgres(db: Executor, runner_id: RunnerId) -> bool:
     """As `drain_sqlite`."""
-    return bool(db.execute(_DRAIN, {"runner_id": runner_id}))
+    return bool(db.execute(_DRAIN, {"runner_id": known(runner_id)}))
 
 
 def leave_sqlite(db: Sqlite, runner_id: RunnerId) -> None:
     """A runner stops by itself."""
     with db.write() as cursor:
-        cursor.execute(_LEAVE_SQLITE, {"runner_id": runner_id, "ended_at": db.now_us()})
+        cursor.execute(_LEAVE_SQLITE, {"runner_id": known(runner_id), "ended_at": db.now_us()})
 
 
 def leave_postgres(db: Executor, runner_id: RunnerId) -> None:
     """As `leave_sqlite`."""
-    db.execute(_LEAVE_POSTGRES, {"runner_id": runner_id})
+    db.execute(_LEAVE_POSTGRES, {"runner_id": known(runner_id)})
 
 
 def runners(db: Reader, *, gone: bool) -> list[RunnerRecord]:
@@ -128,7 +129,7 @@ def _beat(state: str, paused: str | None, canceled: list[str]) -> Beat:
 
 def _beat_params(db: Sqlite, runner_id: RunnerId) -> dict[str, Any]:
     return {
-        "runner_id": runner_id,
+        "runner_id": known(runner_id),
         "heartbeat_at": db.now_us(),
         "beat_us": round(db.clock.boottime() * 1_000_000),
         "beat_boot_id": db.clock.boot_id,

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from keisei.records.move import NewEntry, NewEvent
 from keisei.store.ledger import ledger_values
-from keisei.store.row import Row, json
+from keisei.store.row import Row, json, maybe_text
 
 SERVER_US = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 NOW = f"COALESCE(:now::bigint, {SERVER_US})"
@@ -53,8 +53,8 @@ def event_params(events: Sequence[NewEvent]) -> dict[str, Any]:
     """What `EVENTS` writes."""
     return {
         "event_types": [event.event_type for event in events],
-        "event_tasks": [event.task_id for event in events],
-        "event_attempts": [event.attempt_id for event in events],
+        "event_tasks": [maybe_text(event.task_id) for event in events],
+        "event_attempts": [maybe_text(event.attempt_id) for event in events],
         "event_details": [json(event.detail) for event in events],
     }
 

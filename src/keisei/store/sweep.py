@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from keisei.records.id import RunnerId
 from keisei.records.move import Claimed, NewEvent, Sweep
+from keisei.store.ask import known
 from keisei.store.note import write_events
 from keisei.store.progress import STAGES
 from keisei.store.row import ATTEMPT, TASK, TASK_WIDTH, Row, attempt_of, json, task_of
@@ -101,7 +102,7 @@ def sweep_sqlite(db: Sqlite, sweep: Sweep) -> list[Claimed]:
 
 def sweep_postgres(db: Executor, sweep: Sweep) -> list[Claimed]:
     """As `sweep_sqlite`, in one statement. Sweeps at the same time share the work."""
-    params = {"me": sweep.runner_id, "dead": list(sweep.dead), "unknown": list(sweep.unknown)}
+    params = {"me": _me(sweep), "dead": list(map(known, sweep.dead)), "unknown": list(map(known, sweep.unknown))}
     return [_claimed(row) for row in db.execute(_POSTGRES, params)]
 
 
@@ -124,13 +125,17 @@ def adopt_postgres(db: Executor, claimed: Claimed, runner_id: RunnerId) -> Claim
 
 def _sqlite_params(db: Sqlite, sweep: Sweep) -> dict[str, Any]:
     return {
-        "me": sweep.runner_id,
-        "dead": json(sweep.dead),
-        "unknown": json(sweep.unknown),
+        "me": _me(sweep),
+        "dead": json(list(map(known, sweep.dead))),
+        "unknown": json(list(map(known, sweep.unknown))),
         "now": db.now_us(),
         "boot_id": db.clock.boot_id,
         "boot_us": round(db.clock.boottime() * 1_000_000),
     }
+
+
+def _me(sweep: Sweep) -> str | None:
+    return None if sweep.runner_id is None else known(sweep.runner_id)
 
 
 def _event(sweep: Sweep, found: int) -> NewEvent:
