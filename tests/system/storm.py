@@ -195,8 +195,8 @@ def storm(folder: Path, url: str, weather: Weather) -> Figures:
     for each in field.runners:
         each.wait(60)
     orphans = _orphans(field)
-    found = tuple(check(_lines(field.history), read_tables(store)))
-    starts = sum(1 for line in _lines(field.history) if line.kind == "S")
+    found = tuple(check(history_of(field.history), read_tables(store)))
+    starts = sum(1 for line in history_of(field.history) if line.kind == "S")
     resumed = (folder / "runner.log").read_text(errors="replace").count("resumed ")
     attempts = sum(1 for task in read_tables(store).attempts)
     store.close()
@@ -230,14 +230,15 @@ def _feed(field: Field, store: Store, chance: random.Random) -> int:
     for _ in range(missing):
         task_id = TaskId(new_id())
         field.write("Q", task_id)
-        store.enqueue([NewTask(task=_task(task_id, store, chance))])
+        store.enqueue([NewTask(task=new_task(task_id, store, chance))])
         field.write("A", task_id)
     if missing > 0:
         store.ring()
     return max(0, missing)
 
 
-def _task(task_id: TaskId, store: Store, chance: random.Random) -> TaskRecord:
+def new_task(task_id: TaskId, store: Store, chance: random.Random) -> TaskRecord:
+    """A task whose work takes a part of a second."""
     now = store.now()
     return TaskRecord(
         task_id=task_id,
@@ -285,7 +286,8 @@ def _orphans(field: Field) -> int:
     return len(left)
 
 
-def _lines(history: Path) -> list[Line]:
+def history_of(history: Path) -> list[Line]:
+    """What the file says so far."""
     return [Line.parse(line) for line in history.read_text().splitlines()]
 
 
