@@ -5,7 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,7 +17,7 @@ from keisei.engine.ports import Store
 from keisei.engine.settle import Chance
 from keisei.engine.sweep import recover
 from keisei.records.error import KeiseiError, WorldFault
-from keisei.records.id import AttemptId, RunnerId, TaskId
+from keisei.records.id import AdapterId, AttemptId, RunnerId, TaskId
 from keisei.records.move import Claimed, ClaimOrder, NewEvent, Settled, Sweep
 from keisei.records.runner import Beat, RunnerRecord
 from keisei.rules.breaker import is_open
@@ -100,6 +100,8 @@ class Runner:
         self._draining = False
         self._paused: str | None = None
         self._trouble: str | None = None
+        self._shut: tuple[AdapterId, ...] = ()
+        self._due_at: datetime | None = hall.store.next_due()
         self._taken = 0
         self._due = _Due()
         self._stray: set[AttemptId] = set()
@@ -137,7 +139,7 @@ class Runner:
                 self._heart.hurry()
             if self._due.is_time("sweep", STRAY_S if self._stray else self._options.lease_s / BEATS):
                 self._recover()
-            if not self._is_closing() and not self._is_paused():
+            if not self._is_closing():
                 self._claim()
             self._keep_house()
             self._note_trouble()
@@ -152,11 +154,13 @@ class Runner:
         free = self._free()
         if free <= 0:
             return
-        self._store.wake_due()
-        now = self._store.now()
-        shut = tuple(each.adapter_id for each in self._store.breakers() if is_open(each, now))
+        if self._due_at is not None and self._due_at <= self._store.now():
+            self._store.wake_due()
+        if self._due.is_time("breakers", POLL_S):
+            now = self._store.now()
+            self._shut = tuple(each.adapter_id for each in self._store.breakers() if is_open(each, now))
         ids = tuple(AttemptId(new_id()) for _ in range(free))
-        order = ClaimOrder(runner_id=self.runner_id, attempt_ids=ids, without_adapters=shut)
+        order = ClaimOrder(runner_id=self.runner_id, attempt_ids=ids, without_adapters=self._shut)
         try:
             claims = self._store.claim(order)
         except WorldFault:
@@ -165,7 +169,9 @@ class Runner:
         for claimed in claims:
             self._taken += 1
             self._start(claimed, carry)
-        self._note_idle()
+        if not claims:  # the claim itself heeds a pause; here it is only told
+            self._look_for_a_pause()
+            self._note_idle()
 
     def _free(self) -> int:
         free = self._options.jobs - len(self._jobs)
@@ -304,14 +310,13 @@ class Runner:
 
     # --- the house ----------------------------------------------------------------------------------------------------
 
-    def _is_paused(self) -> bool:
+    def _look_for_a_pause(self) -> None:
         reason = next((each.reason for each in self._store.pauses() if each.scope in ("all", self.runner_id)), None)
         if reason is not None and self._paused is None:
             detail = {"runner_id": self.runner_id, "reason": reason}
             self._store.note([NewEvent(event_type="dispatch_paused", detail=detail)])
             self._hall.tell(Line("paused", detail=reason))
         self._paused = reason
-        return reason is not None
 
     def _note_trouble(self) -> None:
         """Once the store can be written again, say what kept it from being: one line for all of it."""
@@ -337,9 +342,11 @@ class Runner:
                     break
 
     def _patience_s(self) -> float:
-        due = self._store.next_due()
-        wait = POLL_S if due is None else min(POLL_S, (due - self._store.now()).total_seconds())
-        return max(0.0, wait) if self._free() > 0 else POLL_S
+        """Until the next delayed task is due, and never for longer than a poll."""
+        self._due_at = self._store.next_due()
+        if self._due_at is None or self._free() <= 0:
+            return POLL_S
+        return max(0.0, min(POLL_S, (self._due_at - self._store.now()).total_seconds()))
 
     def _chance(self) -> Chance:
         return Chance(backoff=self._options.backoff, jitter=random.random(), now=self._store.now())  # noqa: S311 - a wait
