@@ -32,7 +32,7 @@ from keisei.wiring.salvage import clear, mark_of
 from keisei.wiring.shop import BEFORE, Before, Result, Shop
 from keisei.wiring.store import make_folder
 from keisei.wiring.switch import Switch
-from keisei.workspace.base import base_of
+from keisei.workspace.repository import base_of
 from keisei.workspace.snapshot import take
 
 LARGEST_VALUE: Final = 96 * 1024

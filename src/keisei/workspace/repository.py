@@ -1,4 +1,4 @@
-"""The base: which commit a folder stands on, and whether anything in it is uncommitted."""
+"""The repository around a folder: which commit it stands on, and whether anything in it is uncommitted."""
 
 import os
 import subprocess

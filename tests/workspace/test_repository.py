@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from keisei.workspace.base import base_of
+from keisei.workspace.repository import base_of
 
 
 @pytest.fixture
