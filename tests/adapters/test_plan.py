@@ -47,7 +47,7 @@ def test_claude_is_closed_by_construction():
         *("claude", "-p", "--permission-mode", "dontAsk", "--setting-sources", "", "--strict-mcp-config"),
         *("--settings", json.dumps(SETTINGS), "--output-format", "stream-json", "--verbose"),
     )
-    assert (launch.stdin, launch.cwd, launch.timeout_s) == (b"Do it.", "/work/tree", 60.0)
+    assert (launch.stdin, launch.cwd, launch.timeout_s) == (b"Do it.", "/srv/tree", 60.0)
 
 
 def test_claude_goes_on_with_a_session_and_takes_a_model_and_more_arguments():

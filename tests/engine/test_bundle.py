@@ -393,10 +393,10 @@ def test_the_document_says_what_judging_needs():
 POLICY = Policy(
     role="read-only",
     rules=(Rule(capability="role::tools", tools_allowed=("Read",)), Rule(capability="x::y", script="/kit/x/gate.sh")),
-    worktree="/work/attempt-1",
+    worktree="/srv/attempt-1",
     main="/repo",
     home="/home/attempt-1",
-    task={"agent_id": "ag-1", "role": "read-only", "worktree_path": "/work/attempt-1"},
+    task={"agent_id": "ag-1", "role": "read-only", "worktree_path": "/srv/attempt-1"},
     task_path="/state/attempt-1/task.toml",
     checks=(Check(capability="x::y", kind="script", run="/kit/x/verify.sh", timeout_s=5.0),),
 )

@@ -10,7 +10,7 @@ from keisei.rules.change import Spot, deeds, matched, unclaimed
 
 WORK = Spot(
     deeds=deeds(Changes(added=("new.py", "notes (1).md"), modified=("src/a.py",), deleted=("old.py",))),
-    read=partial(inside, folders=("/work/tree",)),
+    read=partial(inside, folders=("/srv/tree",)),
 )
 SHELF = Spot(
     deeds=deeds(Changes(added=("reports/x.md",))),
@@ -27,7 +27,7 @@ def fault(text, word=None):
     [
         ("src/a.py", "src/a.py"),
         ("./src/a.py", "src/a.py"),
-        ("/work/tree/src/a.py", "src/a.py"),
+        ("/srv/tree/src/a.py", "src/a.py"),
         ("modified: src/a.py", "src/a.py"),
         ("src/a.py - rounds once", "src/a.py"),
         ("src/a.py (rounding)", "src/a.py"),
