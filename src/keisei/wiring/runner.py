@@ -5,6 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -120,35 +121,44 @@ class Runner:
         """Work until stopped, idle or done. How many attempts were taken."""
         self._begin()
         try:
-            while True:
-                self._tick()
-                if self._is_over():
-                    return self._taken
-                self._store.wait(self._patience_s())
+            while not self._round():
+                pass
         finally:
             self._end()
+        return self._taken
 
     # --- the cycle ----------------------------------------------------------------------------------------------------
 
-    def _tick(self) -> None:
-        """One round, in the order of the original: recover, pause, claim; then deliver and keep house."""
+    def _round(self) -> bool:
+        """One round and the wait for the next. True: it was the last. A store that is away is waited for."""
         try:
-            self._keep_lease()
-            self._end_if_told()
-            if self._due.is_time("hear", HEAR_S if self._running() else IDLE_HEAR_S):
-                self._heart.hurry()
-            if self._due.is_time("sweep", STRAY_S if self._stray else self._options.lease_s / BEATS):
-                self._recover()
-            if not self._is_closing():
-                self._claim()
-            self._keep_house()
-            self._note_trouble()
+            self._tick()
+            if self._is_over():
+                return True
+            wait = self._patience_s()
         except WorldFault as fault:
             if not fault.retryable:
                 raise
+            if self._trouble is None:
+                self._hall.tell(Line("trouble", detail=fault.message))
             self._trouble = fault.message
-            self._hall.tell(Line("trouble", detail=fault.message))
             time.sleep(TROUBLE_S)
+            return self._is_closing() and not self._running()
+        self._store.wait(wait)
+        return False
+
+    def _tick(self) -> None:
+        """What is done in one round, in the order of the original: recover, pause, claim; then deliver, keep house."""
+        self._keep_lease()
+        self._end_if_told()
+        if self._due.is_time("hear", HEAR_S if self._running() else IDLE_HEAR_S):
+            self._heart.hurry()
+        if self._due.is_time("sweep", STRAY_S if self._stray else self._options.lease_s / BEATS):
+            self._recover()
+        if not self._is_closing():
+            self._claim()
+        self._keep_house()
+        self._note_trouble()
 
     def _claim(self) -> None:
         free = self._free()
@@ -300,7 +310,8 @@ class Runner:
     def _end(self) -> None:
         self._end_jobs()
         self._heart.stop()
-        self._store.leave(self.runner_id)
+        with suppress(WorldFault):  # a store that is away finds out by itself: the lease ends
+            self._store.leave(self.runner_id)
 
     def _end_jobs(self) -> None:
         for job in self._running():
