@@ -9,10 +9,11 @@ PY := .venv/bin/python
 # Extra arguments for pytest: make test ARGS="-k lint -x"
 ARGS ?=
 
-# How long a soak is: kills of processes on each store, and simulated fleets on each store.
+# How long a soak is, on each store: kills of processes, simulated fleets, rounds of threads that write at once.
 KILLS ?= 1000
 SEED ?= 1
 SIMULATIONS ?= 200
+ROUNDS ?= 400
 
 .PHONY: help setup setup-test setup-bench demo test check format format-check lint types imports schemas docs docs-check \
   bench soak requirements clean
@@ -67,10 +68,10 @@ bench: setup-bench ## Measure: every file of bench/ in turn; the queue takes som
 	  echo "== $$bench"; $(PY) "$$bench" || failed="$$failed $$bench"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
-soak: setup-test ## Kill runners again and again and see that nothing is lost: KILLS= SEED= SIMULATIONS=
+soak: setup-test ## Kill runners again and again and see that nothing is lost: KILLS= SEED= SIMULATIONS= ROUNDS=
 	@$(PY) -m tests.system.storm --store sqlite --kills $(KILLS) --seed $(SEED)
 	@$(PY) -m tests.system.storm --store postgres --kills $(KILLS) --seed $(SEED)
-	@KEISEI_SIMULATIONS=$(SIMULATIONS) KEISEI_WALKS=$(SIMULATIONS) KEISEI_STORM=$(KILLS) \
+	@KEISEI_SIMULATIONS=$(SIMULATIONS) KEISEI_WALKS=$(SIMULATIONS) KEISEI_STORM=$(ROUNDS) \
 	  $(PY) -m pytest -q -n 2 tests/store/test_simulation.py tests/store/test_model.py tests/store/test_storm.py
 
 requirements: setup ## Compile the pins of requirements/ anew
