@@ -67,6 +67,7 @@ FUNCTIONS = {
     "retry": Move("retryable_failure", lambda it, now: rules.retry(it, outcome("retryable_failure"), "no", now, now)),
     "fail": Move("permanent_failure", lambda it, now: rules.fail(it, outcome("permanent_failure"), "no", now)),
     "block": Move("blocked", lambda it, now: rules.block(it, outcome("blocked"), "who may?", now)),
+    "park": Move("blocked", lambda it, now: rules.park(it, "no budget covers it", now)),
     "postpone": Move("pending", lambda it, now: rules.postpone(it, "wait", now, now)),
     "cancel": Move("operator_canceled", lambda it, now: rules.cancel(it, outcome("operator_canceled"), "stop", now)),
     "free": Move("pending", rules.free),
@@ -77,6 +78,7 @@ OWN = {
     "retry": {"running"},
     "fail": {"running", "blocked"},
     "block": {"running"},
+    "park": {"pending", "retryable_failure"},
     "postpone": {"running"},
     "cancel": {"pending", "running", "retryable_failure", "blocked"},
     "free": {"retryable_failure", "blocked"},
@@ -181,6 +183,17 @@ def test_a_postponed_attempt_does_not_count():
     back = rules.postpone(taken, "too many requests", NOW + timedelta(hours=1), NOW)
 
     assert (back.status, back.attempt_count, back.available_at) == ("pending", 1, NOW + timedelta(hours=1))
+
+
+def test_a_parked_task_was_not_tried_and_is_freed_like_any_that_is_blocked():
+    failed = rules.retry(rules.claim(task(), NOW), outcome("retryable_failure"), "it fell over", NOW, NOW)
+
+    parked = rules.park(failed, "no budget covers it", NOW)
+
+    assert (parked.status, parked.attempt_count, parked.last_error) == ("blocked", 1, "no budget covers it")
+    assert parked.outcome == failed.outcome
+    assert rules.ready(parked, NOW) == rules.PARKED
+    assert rules.ready(rules.free(parked, NOW), NOW) == rules.CLAIMABLE
 
 
 def test_a_retry_keeps_the_error_and_the_outcome_and_waits_for_its_moment():

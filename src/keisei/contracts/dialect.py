@@ -64,6 +64,8 @@ INTENT = {
 
 
 def _intent(table: dict[str, Any], path: Path, into: Translation) -> None:
+    if table.get("requested_adapter") == "":  # the original's word for "the profile's"
+        del table["requested_adapter"]
     _rename(table, path, INTENT, into)
 
 

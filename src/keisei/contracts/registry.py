@@ -34,6 +34,7 @@ RECORDS = {
     "ledger.entry": "ledger:LedgerEntry",
     "pipe.definition": "pipe:PipeDefinition",
     "invocation.record": "invocation:InvocationRecord",
+    "approval.record": "approval:ApprovalRecord",
 }
 """The published records."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from keisei.engine.autonomy import Autonomy
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.attempt import TaskAttempt
 from keisei.records.breaker import Breaker
@@ -148,14 +149,17 @@ class Controls(Protocol):
         """Write events that belong to no other move."""
 
     def prune(self, before: datetime) -> int:
-        """Remove events older than that, some thousands at once, and runners gone by then. How many events."""
+        """Remove events and slots older than that, some thousands at once, and runners gone by then.
+
+        How many events and slots.
+        """
 
 
 class Outbox(Protocol):
     """What outcomes ask for."""
 
     def pending(self, limit: int) -> list[OutboxItem]:
-        """Rows that wait for delivery, oldest first."""
+        """Rows that wait for delivery and may be tried by now, oldest first."""
 
     def deliver(self, delivery: Delivery) -> bool:
         """Write what became of a row. False: somebody was quicker, nothing was written."""
@@ -239,7 +243,7 @@ class Evidence(Protocol):
         """Every key that begins with the prefix, sorted."""
 
 
-class Store(Queue, Leases, Bell, Controls, Outbox, View, Ledger, Protocol):
+class Store(Queue, Leases, Bell, Controls, Outbox, View, Ledger, Autonomy, Protocol):
     """Everything behind one database."""
 
     def close(self) -> None:

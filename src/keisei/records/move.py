@@ -5,9 +5,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from keisei.records.approval import ApprovalRecord
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.attempt import TaskAttempt
 from keisei.records.breaker import Breaker
+from keisei.records.budget import BudgetPolicy
 from keisei.records.bundle import BundleRecord
 from keisei.records.event import EventType
 from keisei.records.finding import FindingRecord
@@ -74,6 +76,9 @@ class ClaimOrder(Struct, frozen=True, kw_only=True):
     """An id for every attempt that may begin; their number is the number of tasks asked for."""
     without_adapters: tuple[AdapterId, ...] = ()
     """Adapters whose breaker is open."""
+    budget: BudgetPolicy | None = None
+    """Limits that the claim keeps to; None where the project has none. A task's own budget holds all the same: one that
+    has used it up is not tried again."""
 
 
 class Claimed(Struct, frozen=True, kw_only=True):
@@ -125,6 +130,8 @@ class Settlement(Struct, frozen=True, kw_only=True):
     """What must be provable."""
     breaker: Breaker | None = None
     """What was learnt of the adapter."""
+    approvals: tuple[ApprovalRecord, ...] = ()
+    """What needs a person now."""
 
 
 Settled = Literal["settled", "lost", "canceled"]

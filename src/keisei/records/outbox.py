@@ -17,12 +17,13 @@ class OutboxItem(Struct, frozen=True, kw_only=True):
     """One thing an outcome asks for."""
 
     key: str
-    """The idempotency key, `<attempt_id>/<kind>/<number>`: the same key twice is the same effect."""
+    """The idempotency key, `<attempt_id>/<kind>/<number>`, or `<what it tells of>/...` for what the runtime tells: the
+    same key twice is the same effect."""
     kind: OutboxKind
     """What it is."""
-    task_id: TaskId
-    """The task whose outcome asks."""
-    attempt_id: AttemptId
+    task_id: TaskId | None
+    """The task whose outcome asks; None for what the runtime itself tells."""
+    attempt_id: AttemptId | None
     """The attempt whose outcome asks."""
     payload: JsonObject
     """The intent, or the message."""
@@ -34,5 +35,7 @@ class OutboxItem(Struct, frozen=True, kw_only=True):
     """How often delivery was tried."""
     created_at: datetime
     """When the outcome was settled."""
+    next_try_at: datetime | None = None
+    """When it may be tried again; None for at once."""
     delivered_at: datetime | None = None
     """When it was delivered."""

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from keisei.records.form import Record, RelativePath, Text, default
+from keisei.records.form import EnvName, JsonObject, Positive, Record, RelativePath, Text, default
 
 
 class ProjectHead(Record, frozen=True, kw_only=True, rename="kebab"):
@@ -94,9 +94,95 @@ class ProjectRunner(Record, frozen=True, kw_only=True, rename="kebab"):
     output_cap: Annotated[int, Meta(ge=1024, le=1_073_741_824)] = default(16_777_216)
     """How many bytes of each output stream are kept as evidence."""
     event_days: Annotated[int, Meta(ge=1, le=3650)] = default(30)
-    """How long events are kept. The ledger is never pruned."""
+    """How long events, and slots of schedules, are kept. The ledger is never pruned."""
     policy: str | None = None
     """Words at the head of every prompt."""
+    follow_ups_per_hour: Annotated[int, Meta(ge=0, le=100_000)] = default(60)
+    """Follow-up tasks that tasks of one type may ask for in an hour; the others wait."""
+    loop_after: Annotated[int, Meta(ge=2, le=1000)] | None = default(10)
+    """So many identical outcomes in a row pause the work they come from, and a person is asked."""
+    sensor_backlog: Annotated[int, Meta(ge=1, le=10_000_000)] = default(1000)
+    """While so many tasks wait, sensors are not run and webhooks are told to come again."""
+
+
+class ProjectAmount(Record, frozen=True, kw_only=True, rename="kebab"):
+    """A limit; what is not named has none."""
+
+    max_cost_usd: Annotated[float, Meta(ge=0)] | None = None
+    """Money, in US dollars."""
+    max_tokens: Positive | None = None
+    """Tokens of all four kinds together."""
+
+
+class ProjectBudget(Record, frozen=True, kw_only=True, rename="kebab"):
+    """What may be spent. Reserved when a task is claimed, settled with what its harness says it used."""
+
+    task: ProjectAmount | None = None
+    """`[budget.task]`: of a task that names no budget, over all its attempts."""
+    day: ProjectAmount | None = None
+    """`[budget.day]`: of everything together, in one UTC day."""
+    agents: dict[str, ProjectAmount] = {}
+    """`[budget.agents.<id>]`: of one durable identity, in one UTC day."""
+    adapters: dict[str, ProjectAmount] = {}
+    """`[budget.adapters.<id>]`: of one adapter, in one UTC day."""
+    when_exhausted: Literal["wait", "ask"] = default("wait")
+    """A task that is not covered waits, or a person is asked."""
+
+
+class ProjectApprovals(Record, frozen=True, kw_only=True, rename="kebab"):
+    """What needs a person."""
+
+    deadline_h: Annotated[float, Meta(gt=0, le=8760)] = default(24.0)
+    """Hours until somebody should have looked."""
+    on_deadline: Literal["remind", "reject"] = default("remind")
+    """What happens then: somebody is told again, or it is rejected."""
+    notify: tuple[Text, ...] = default(("console",))
+    """Channels on which it is told."""
+
+
+class ProjectSensor(Record, frozen=True, kw_only=True, rename="kebab"):
+    """A sensor of a skill that this project runs; without this table it is only listed."""
+
+    every_s: Annotated[float, Meta(ge=1, le=31_536_000)] = default(60.0)
+    """Seconds between two runs."""
+    deadline_s: Annotated[float, Meta(ge=0.1, le=3600)] = default(30.0)
+    """A run that takes longer is ended, with everything it started."""
+    env: tuple[EnvName, ...] = ()
+    """Variables it is given beside the usual few."""
+    enabled: bool = default(True)
+    """Whether runners run it."""
+
+
+class ProjectWebhook(Record, frozen=True, kw_only=True, rename="kebab"):
+    """A signed webhook that becomes sensor events."""
+
+    kind: Literal["github", "standard"]
+    """Who signs: GitHub, or anybody by Standard Webhooks."""
+    secret_env: EnvName
+    """The variable that holds the secret; it never stands in a file of the project."""
+    events: tuple[Text, ...] = ()
+    """Only these kinds of event; empty means all."""
+    dedupe: str | None = None
+    """A JSON pointer into the body: the same value is the same event. By default the sender's delivery id."""
+    freshness_s: Annotated[float, Meta(gt=0)] | None = None
+    """An event that is older starts nothing."""
+    task: JsonObject | None = None
+    """The task it proposes: an intent; its payload gets the body as `event`."""
+    workflow: JsonObject | None = None
+    """The workflow it creates or wakes: `template` and `instance_key`, which may be a JSON pointer into the body."""
+
+
+class ProjectChannel(Record, frozen=True, kw_only=True, rename="kebab"):
+    """Where messages go."""
+
+    kind: Literal["console", "webhook", "apprise"]
+    """Rows for the terminal and the console; Standard Webhooks; whatever apprise knows."""
+    url: str | None = None
+    """The address, where it is no secret."""
+    url_env: EnvName | None = None
+    """The variable that holds the address."""
+    secret_env: EnvName | None = None
+    """The variable that holds the secret a webhook is signed with."""
 
 
 class ProjectFile(Record, frozen=True, kw_only=True):
@@ -116,5 +202,15 @@ class ProjectFile(Record, frozen=True, kw_only=True):
     """What the gate is told."""
     runner: ProjectRunner | None = None
     """How tasks are run."""
+    budget: ProjectBudget | None = None
+    """What may be spent."""
+    approvals: ProjectApprovals | None = None
+    """What needs a person."""
+    sensors: dict[str, ProjectSensor] = {}
+    """`[sensors.<skill>]`: sensors that are run."""
+    webhooks: dict[str, ProjectWebhook] = {}
+    """`[webhooks.<name>]`: signed webhooks that are listened to."""
+    channels: dict[str, ProjectChannel] = {}
+    """`[channels.<name>]`: where messages go; `console` is always there."""
     adapters: dict[str, dict[str, Any]] = {}
     """`[adapters.<id>]`: adapter.config without its id."""

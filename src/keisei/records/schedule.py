@@ -1,10 +1,10 @@
 """Schedules: rows that decide when work should exist. They enqueue ordinary intents and run nothing."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from keisei.records.form import Record, Text, Timestamp
+from keisei.records.form import Record, Text, Timestamp, default
 from keisei.records.id import ScheduleId
 from keisei.records.intent import TaskIntent
 
@@ -23,10 +23,16 @@ class RecurringScheduleRecord(Record, frozen=True, kw_only=True):
     next_run_at: Timestamp
     """The next slot."""
     last_run_at: Timestamp | None
-    """The newest slot that fired."""
+    """When it was last evaluated: a slot fired, or was skipped."""
     task: TaskIntent
     """What each slot asks for."""
     created_at: Timestamp
     """When it was made."""
     updated_at: Timestamp
     """When it last changed."""
+    overlap: Literal["skip", "queue"] = default("skip")
+    """What happens to a slot while the task of an earlier one is unfinished: nothing is queued, or one more task is."""
+    once: bool = default(False)
+    """Fires one time and is switched off then: `interval_seconds` is a delay."""
+    disabled_reason: str | None = None
+    """Why it was switched off, where the runtime or an operator said so."""

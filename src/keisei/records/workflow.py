@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from keisei.records.form import JsonObject, Positive, Record, Text, Timestamp, when
+from keisei.records.form import JsonObject, Positive, Record, Sha256, Text, Timestamp, when
 from keisei.records.id import ProfileId, SkillId, WorkflowId
 
 StateId = Annotated[str, Meta(min_length=1, max_length=64, pattern="^[a-z][a-z0-9_-]*$")]
@@ -80,6 +80,12 @@ class WorkflowRecord(Record, frozen=True, kw_only=True):
     """When it last moved."""
     completed_at: Timestamp | None
     """When it was completed."""
+    visits: dict[str, int] = {}
+    """How often each state was entered."""
+    reason: str | None = None
+    """Why it is blocked."""
+    definition_hash: Sha256 | None = None
+    """Which version of the definition it follows: the one it began with, whatever the file says by now."""
 
     def __post_init__(self) -> None:
         """Refuse a completed workflow without an end."""

@@ -15,11 +15,11 @@ from keisei.records.outcome import TaskOutcome
 from keisei.records.task import TaskRecord, TaskStatus
 
 MOVES: Mapping[TaskStatus, frozenset[TaskStatus]] = {
-    "pending": frozenset({"running", "operator_canceled"}),
+    "pending": frozenset({"running", "blocked", "operator_canceled"}),
     "running": frozenset(
         {"pending", "completed", "retryable_failure", "permanent_failure", "blocked", "operator_canceled"}
     ),
-    "retryable_failure": frozenset({"running", "pending", "operator_canceled"}),
+    "retryable_failure": frozenset({"running", "pending", "blocked", "operator_canceled"}),
     "blocked": frozenset({"pending", "permanent_failure", "operator_canceled"}),
     "completed": frozenset(),
     "permanent_failure": frozenset(),
@@ -82,7 +82,14 @@ def fail(task: TaskRecord, outcome: TaskOutcome, error: str, now: datetime) -> T
 
 def block(task: TaskRecord, outcome: TaskOutcome, error: str, now: datetime) -> TaskRecord:
     """A running task waits for a person; `free` is the order that ends the wait."""
+    _must_be(task, "running")
     return _moved(task, "blocked", now, outcome=outcome, last_error=error)
+
+
+def park(task: TaskRecord, reason: str, now: datetime) -> TaskRecord:
+    """A task that waits for its turn waits for a person instead: nothing was tried, and its outcome stays as it was."""
+    _must_be(task, "pending", "retryable_failure")
+    return _moved(task, "blocked", now, last_error=reason)
 
 
 def postpone(task: TaskRecord, error: str, at: datetime, now: datetime) -> TaskRecord:

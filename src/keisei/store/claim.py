@@ -7,29 +7,29 @@ from datetime import datetime
 from functools import cache
 
 from keisei.records.attempt import TaskAttempt
-from keisei.records.id import AdapterId, AttemptId, RunnerId
+from keisei.records.id import AttemptId, RunnerId
 from keisei.records.move import Claimed, ClaimOrder
+from keisei.rules.budget import UNRESOLVED
 from keisei.store.ask import known
 from keisei.store.clock import moment
 from keisei.store.row import TASK, TASK_WIDTH, Row, json, name, task_of
 from keisei.store.sqlite import Sqlite, fetched
 from keisei.store.step import CLOCK, Executor, chain
 
-UNRESOLVED = AdapterId("unresolved")
-"""The adapter of an attempt before one was chosen."""
-
-_MAY = """SELECT 1 FROM runners WHERE runner_id = :runner AND state = 'active'
+MAY = """SELECT 1 FROM runners WHERE runner_id = :runner AND state = 'active'
     AND NOT EXISTS (SELECT 1 FROM pauses WHERE scope IN ('all', :runner))"""
-_TAKE = "status = 'running', ready = 2, attempt_count = t.attempt_count + 1, fence = t.fence + 1"
-_TAKEN = f"{TASK}, t.fence, t.postponed, t.depth, t.rank, t.seq"
+"""Whether a runner may claim at all."""
+TAKE = "status = 'running', ready = 2, attempt_count = t.attempt_count + 1, fence = t.fence + 1"
+TAKEN = f"{TASK}, t.fence, t.postponed, t.depth, t.rank, t.seq"
+"""What `claimed` is made of; the table is called t."""
 
 # That a claimable task has a try left is a CHECK of the table, so it is no condition here. How many stands in the text:
 # SQLite would compile the statement anew for every value it is given there, and PostgreSQL plans for it.
 _SQLITE = f"""
-UPDATE tasks AS t SET {_TAKE}, started_at = COALESCE(started_at, :now), updated_at = max(updated_at, :now)
+UPDATE tasks AS t SET {TAKE}, started_at = COALESCE(started_at, :now), updated_at = max(updated_at, :now)
 WHERE seq IN (
     SELECT seq FROM tasks INDEXED BY tasks_ready WHERE ready = 1 %s ORDER BY rank, seq LIMIT %d
-) RETURNING {_TAKEN.replace("t.", "")}
+) RETURNING {TAKEN.replace("t.", "")}
 """  # noqa: S608 - constants
 _SQLITE_WITHOUT = "AND (breaker_id IS NULL OR breaker_id NOT IN (SELECT value FROM json_each(:without)))"
 _ATTEMPT = """
@@ -39,14 +39,14 @@ _EVENT = "INSERT INTO events (event_type, task_id, attempt_id, detail, created_a
 
 # The rows are updated by an array and not by a join, so that no plan reads the whole table.
 _FOUND = f"""found AS MATERIALIZED (
-    SELECT t.seq FROM tasks t WHERE t.ready = 1 AND EXISTS ({_MAY}) %s
+    SELECT t.seq FROM tasks t WHERE t.ready = 1 AND EXISTS ({MAY}) %s
     ORDER BY t.rank, t.seq LIMIT %d FOR UPDATE SKIP LOCKED
 )"""  # noqa: S608 - constants
 _POSTGRES_WITHOUT = "AND (t.breaker_id IS NULL OR t.breaker_id <> ALL(:without::text[]))"
 _MOVED = f"""moved AS (
     UPDATE tasks t
-    SET {_TAKE}, started_at = COALESCE(t.started_at, clock.us), updated_at = greatest(t.updated_at, clock.us)
-    FROM clock WHERE t.seq = ANY(ARRAY(SELECT seq FROM found)) RETURNING {_TAKEN}, clock.us
+    SET {TAKE}, started_at = COALESCE(t.started_at, clock.us), updated_at = greatest(t.updated_at, clock.us)
+    FROM clock WHERE t.seq = ANY(ARRAY(SELECT seq FROM found)) RETURNING {TAKEN}, clock.us
 ), taken AS (
     SELECT moved.*, (:attempts::text[])[row_number() OVER (ORDER BY rank, seq)] AS attempt_id FROM moved
 ), tried AS (
@@ -66,7 +66,7 @@ def claim_sqlite(db: Sqlite, order: ClaimOrder) -> list[Claimed]:
     with db.write() as cursor:
         now_us = db.now_us()  # in our turn, so that a claim is never older than what made its task claimable
         params = {"now": now_us, "without": json(list(map(known, order.without_adapters)))}
-        if not fetched(cursor, _MAY, {"runner": known(order.runner_id)}):
+        if not fetched(cursor, MAY, {"runner": known(order.runner_id)}):
             return []
         rows = fetched(cursor, statement, params)
         rows.sort(key=_place)
@@ -74,7 +74,7 @@ def claim_sqlite(db: Sqlite, order: ClaimOrder) -> list[Claimed]:
         for attempt_id, row in taken:
             cursor.execute(_ATTEMPT, _attempt_row(attempt_id, row, order.runner_id, now_us))
             cursor.execute(_EVENT, (row[0], attempt_id, _detail(row, order.runner_id), now_us))
-    return [_claimed(row, order, attempt_id, moment(now_us)) for attempt_id, row in taken]
+    return [claimed(row, order, attempt_id, moment(now_us)) for attempt_id, row in taken]
 
 
 def claim_postgres(db: Executor, order: ClaimOrder) -> list[Claimed]:
@@ -86,7 +86,7 @@ def claim_postgres(db: Executor, order: ClaimOrder) -> list[Claimed]:
     }
     statement = postgres_statement(len(order.attempt_ids), bool(order.without_adapters))
     rows = db.execute(statement, params) if order.attempt_ids else []
-    return [_claimed(row, order, row[-1], moment(row[-2])) for row in rows]
+    return [claimed(row, order, row[-1], moment(row[-2])) for row in rows]
 
 
 @cache
@@ -114,7 +114,8 @@ def _detail(row: Row, runner_id: RunnerId) -> str:
     return json({"runner_id": runner_id, "fence": row[TASK_WIDTH], "attempt": row[9]})
 
 
-def _claimed(row: Row, order: ClaimOrder, attempt_id: AttemptId, now: datetime) -> Claimed:
+def claimed(row: Row, order: ClaimOrder, attempt_id: AttemptId, now: datetime) -> Claimed:
+    """What a runner is given of a task that was taken now."""
     task = task_of(row)
     attempt = TaskAttempt(
         attempt_id=attempt_id,

@@ -45,8 +45,8 @@ class Either(Reading):
         return breakers(self._reader)
 
     def pending(self, limit: int) -> list[OutboxItem]:
-        """Outbox rows that wait for delivery, oldest first."""
-        return pending(self._reader, limit)
+        """Outbox rows that wait for delivery and may be tried by now, oldest first."""
+        return pending(self._reader, self._reader.now_us(), limit)
 
     def outbox(self, status: OutboxStatus | None, limit: int) -> list[OutboxItem]:
         """Outbox rows, newest first."""

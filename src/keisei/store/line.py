@@ -5,10 +5,10 @@ Statements name their parameters `:name`, as SQLite's do, so that one text can s
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -36,6 +36,7 @@ SELECT {SERVER_US}, set_config('jit', 'off', false), set_config('enable_seqscan'
     set_config('synchronous_commit', 'on', false)
 """
 
+T = TypeVar("T")
 Row = tuple[Any, ...]
 Connection = psycopg.Connection[Row]
 
@@ -67,11 +68,35 @@ class Line:
                 return self._execute(query, names, params)
         return self._execute(query, names, params)
 
+    def execute_inside(self, sql: str, params: Mapping[str, Any]) -> list[Row]:
+        """As `execute`, inside a transaction: what stood in its way is told to whoever can begin again."""
+        query, names = _numbered(sql)
+        return _rows(self.opened().execute(query, [_sent(params[name]) for name in names] or None))
+
     def opened(self) -> Connection:
         """The connection. Raises psycopg.Error where there is none to be had."""
         if self._connection is None:
             self._connection, self.offset_us = connected(self._url)
         return self._connection
+
+    def transaction(self, action: "Callable[[Line], T]") -> T:
+        """The action between BEGIN and COMMIT. Whatever it raises takes back what it did."""
+        try:
+            self.opened().execute(b"BEGIN")
+            result = action(self)
+            self.opened().execute(b"COMMIT")
+        except BaseException:
+            self._take_back()
+            raise
+        return result
+
+    def _take_back(self) -> None:
+        """A connection that cannot even do that is given back."""
+        try:
+            if self._connection is not None:
+                self._connection.execute(b"ROLLBACK")
+        except psycopg.Error:
+            self.close()
 
     def close(self) -> None:
         """Give it back. Safe to say twice."""
@@ -82,9 +107,7 @@ class Line:
     def _execute(self, query: bytes, names: tuple[str, ...], params: Mapping[str, Any]) -> list[Row]:
         connection = self.opened()
         try:
-            cursor = connection.execute(query, [_sent(params[name]) for name in names] or None)
-            # `description` would build an object for each column
-            return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
+            return _rows(connection.execute(query, [_sent(params[name]) for name in names] or None))
         except BaseException:
             if connection.pgconn.transaction_status != TransactionStatus.IDLE:
                 self.close()
@@ -119,6 +142,11 @@ def translated(error: psycopg.Error) -> KeiseiError:
     if isinstance(error, psycopg.DataError):
         return OperatorError(f"PostgreSQL cannot keep this: {said}")
     return WorldFault(f"PostgreSQL failed: {said}")
+
+
+def _rows(cursor: psycopg.Cursor[Row]) -> list[Row]:
+    """The rows, if it has any. `description` would build an object for each column."""
+    return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
 
 
 def _sent(value: object) -> object:

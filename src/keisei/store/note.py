@@ -18,6 +18,10 @@ _NOTE = chain(CLOCK, ALWAYS, EVENTS)
 _PRUNE = """
 DELETE FROM events WHERE created_at < :before AND id IN (SELECT id FROM events ORDER BY id LIMIT 5000) RETURNING 1
 """
+# Likewise. Sensor events stay: what was observed once must be known for ever, or it starts something twice.
+_PRUNE_SLOTS = """
+DELETE FROM slots WHERE recorded_at < :before AND seq IN (SELECT seq FROM slots ORDER BY seq LIMIT 5000) RETURNING 1
+"""
 _FORGET = """
 DELETE FROM runners WHERE ended_at < :before
     AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.runner_id = runners.runner_id AND a.ended_at IS NULL) RETURNING 1
@@ -47,15 +51,15 @@ def note_postgres(db: Executor, events: Sequence[NewEvent]) -> None:
 
 
 def prune_sqlite(db: Sqlite, before: datetime) -> int:
-    """Remove events older than that, of the oldest 5000, and runners that were gone by then. How many events."""
+    """Remove events and slots older than that, of the oldest 5000 each, and runners gone by then. How many."""
     params = {"before": microseconds(before)}
     with db.write() as cursor:
         fetched(cursor, _FORGET, params)
-        return len(fetched(cursor, _PRUNE, params))
+        return len(fetched(cursor, _PRUNE, params)) + len(fetched(cursor, _PRUNE_SLOTS, params))
 
 
 def prune_postgres(db: Executor, before: datetime) -> int:
     """As `prune_sqlite`."""
     params = {"before": microseconds(before)}
     db.execute(_FORGET, params)
-    return len(db.execute(_PRUNE, params))
+    return len(db.execute(_PRUNE, params)) + len(db.execute(_PRUNE_SLOTS, params))

@@ -1,11 +1,14 @@
 """Orders: what operators say about tasks and dispatch, each with its event and its ledger row."""
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from keisei.records.error import IllegalMove
 from keisei.records.id import TaskId
 from keisei.records.move import CancelOrder, NewEntry, NewEvent, Pause, PauseOrder, TaskMove
 from keisei.store import ledger
+from keisei.store.approval import resolve
 from keisei.store.clock import moment
 from keisei.store.column import MOVED, moved_params
 from keisei.store.note import write_events
@@ -14,9 +17,17 @@ from keisei.store.row import fits, json, name, text
 from keisei.store.sqlite import Sqlite, fetched
 from keisei.store.step import CLOCK, EVENTS, LEDGER, Executor, chain, event_params, ledger_params
 
+if TYPE_CHECKING:
+    from keisei.store.line import Line
+    from keisei.store.postgres import Postgres
+
+ENGINE = "engine"
+"""Who decided, where no ledger row says it."""
+
 # A task that was tried since it was looked at is another one, even if it has the same status again.
-_MOVE = f"""UPDATE tasks SET {MOVED}
+MOVE = f"""UPDATE tasks SET {MOVED}
 WHERE task_id = :task_id AND status = :was AND attempt_count = :attempt_count RETURNING 1"""  # noqa: S608 - constants
+"""The move of a task that nobody runs."""
 
 _RUNNING = "SELECT task_id FROM tasks WHERE ready = 2 AND cancel_at IS NULL ORDER BY seq"
 _CANCEL_SQLITE = """
@@ -61,23 +72,40 @@ _RESUME_POSTGRES = chain(CLOCK, f"done AS ({_RESUME})", EVENTS, LEDGER)
 
 
 def move_sqlite(db: Sqlite, move: TaskMove) -> bool:
-    """Move a task that nobody runs. False: it has another status by now. Raises IllegalMove for a move that is none."""
+    """Move a task that nobody runs. False: it has another status by now. Raises IllegalMove for a move that is none.
+
+    What a person was asked about the task is answered by it.
+    """
     now_us = db.now_us()
-    params = _move_params(move, now_us)
+    params = move_params(move, now_us)
     with db.write() as cursor:
-        if not fetched(cursor, _MOVE, params):
+        if not fetched(cursor, MOVE, params):
             return False
+        resolve(partial(fetched, cursor), move.task.task_id, actor_of(move.ledger), now_us)
         write_events(cursor, move.events, now_us)
         ledger.insert(cursor, move.ledger, now_us)
     return True
 
 
-def move_postgres(db: Executor, move: TaskMove) -> bool:
-    """As `move_sqlite`, in one statement."""
+def move_postgres(db: "Postgres", move: TaskMove) -> bool:
+    """As `move_sqlite`: one statement, and what a person was asked."""
     now_us = db.now_us()
     steps = (EVENTS if move.events else "", LEDGER if move.ledger else "")
-    params = {**_move_params(move, now_us), **event_params(move.events), **ledger_params(move.ledger, now_us)}
-    return bool(db.execute(chain(CLOCK, f"done AS ({_MOVE})", *steps), params))
+    statement = chain(CLOCK, f"done AS ({MOVE})", *steps)
+    params = {
+        "now": now_us,
+        **move_params(move, now_us),
+        **event_params(move.events),
+        **ledger_params(move.ledger, now_us),
+    }
+
+    def moved(line: "Line") -> bool:
+        if not line.execute_inside(statement, params):
+            return False
+        resolve(line.execute_inside, move.task.task_id, actor_of(move.ledger), now_us)
+        return True
+
+    return db.transaction(moved)
 
 
 def request_cancel_sqlite(db: Sqlite, order: CancelOrder) -> tuple[TaskId, ...]:
@@ -128,10 +156,16 @@ def pauses(db: Reader) -> list[Pause]:
     return [Pause(scope=scope, reason=reason, since=moment(since)) for scope, reason, since in db.read(_PAUSES, {})]
 
 
-def _move_params(move: TaskMove, now_us: int) -> dict[str, Any]:
+def move_params(move: TaskMove, now_us: int) -> dict[str, Any]:
+    """What `MOVE` writes. Raises IllegalMove for a move that is none."""
     if "running" in (move.was, move.task.status):
         raise IllegalMove(f"task {move.task.task_id}: only claim and settle begin and end running")
     return {**moved_params(move.task, now_us), "task_id": move.task.task_id, "was": move.was}
+
+
+def actor_of(entries: Sequence[NewEntry]) -> str:
+    """Who is behind a move, by its ledger rows."""
+    return entries[0].actor if entries else ENGINE
 
 
 def _named(order: CancelOrder) -> list[tuple[TaskId]]:

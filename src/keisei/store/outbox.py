@@ -1,7 +1,7 @@
 """Outbox: what outcomes ask for. Settling writes the rows, delivering writes what became of them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -16,6 +16,9 @@ from keisei.store.row import Row, json, maybe_text, name, parsed
 from keisei.store.sqlite import Sqlite, fetched
 from keisei.store.step import CLOCK, EVENTS, Executor, chain, event_params
 
+if TYPE_CHECKING:
+    from keisei.store.work import Work
+
 COLUMNS = {
     "key": "text",
     "kind": "text",
@@ -26,36 +29,49 @@ COLUMNS = {
     "reason": "text",
     "tries": "bigint",
     "created_at": "bigint",
+    "next_try_at": "bigint",
     "delivered_at": "bigint",
 }
 """What is written of a row, and PostgreSQL's types for it."""
 
 _names = ", ".join(COLUMNS)
 _lists = ", ".join(f":o_{column}::{kind}[]" for column, kind in COLUMNS.items())
-_INSERT = f"INSERT INTO outbox ({_names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608
+_values = ", ".join(f":{column}" for column in COLUMNS)
+_INSERT = f"INSERT INTO outbox ({_names}) VALUES ({_values}) ON CONFLICT DO NOTHING"  # noqa: S608 - constants
 ASKED = f"""asked AS (
     INSERT INTO outbox ({_names})
     SELECT {_names} FROM done, unnest({_lists}) WITH ORDINALITY AS o ({_names}, n) ORDER BY n ON CONFLICT DO NOTHING
 )"""  # noqa: S608 - constants
 """The step of PostgreSQL that writes rows."""
 
-# Who says "delivered" must have seen the last try; who says "tried once more" must be the first to say so. IS TRUE
-# keeps a plan from reading all pending rows to find one.
+# Who says "delivered" must have seen the last try; who says "tried once more" must be the first to say so, or must have
+# taken the row, which counts the try: then only the moment of the next one is new. IS TRUE keeps a plan from reading
+# all pending rows to find one.
 _UPDATE = """
-UPDATE outbox SET status = :status, reason = :reason, tries = :tries, delivered_at = :delivered_at
+UPDATE outbox SET status = :status, reason = :reason, tries = :tries, next_try_at = :next_try_at,
+    delivered_at = :delivered_at
 WHERE key = :key AND (status = 'pending') IS TRUE
-    AND (tries < :tries OR (tries = :tries AND :status <> 'pending'))
+    AND (tries < :tries OR (tries = :tries AND (:status <> 'pending' OR next_try_at <> :next_try_at)))
 RETURNING 1
 """
 _DONE = f"done AS ({_UPDATE})"
-_PENDING = f"SELECT {_names} FROM outbox WHERE status = 'pending' ORDER BY seq LIMIT :limit"  # noqa: S608 - constants
+_PENDING = f"""SELECT {_names} FROM outbox WHERE status = 'pending' AND (next_try_at IS NULL OR next_try_at <= :now_us)
+    ORDER BY seq LIMIT :limit"""  # noqa: S608 - constants
+ONE = f"SELECT {_names} FROM outbox WHERE key = :key"  # noqa: S608 - constants
+"""The row with this key, for `item_of`."""
 _NEWEST = f"SELECT {_names} FROM outbox ORDER BY seq DESC LIMIT :limit"  # noqa: S608 - constants
 _OF_STATUS = f"SELECT {_names} FROM outbox WHERE status = :status ORDER BY seq DESC LIMIT :limit"  # noqa: S608
 
 
 def ask(cursor: apsw.Cursor, items: Sequence[OutboxItem]) -> None:
     """Write rows inside a transaction of SQLite. A key that is known is the same effect, and writes nothing."""
-    cursor.executemany(_INSERT, [_row(item) for item in items])
+    cursor.executemany(_INSERT, map(_named, items))
+
+
+def write_outbox(work: "Work", items: Sequence[OutboxItem]) -> None:
+    """As `ask`, in a transaction of either store."""
+    for item in items:
+        work.run(_INSERT, _named(item))
 
 
 def ask_params(items: Sequence[OutboxItem]) -> dict[str, Any]:
@@ -64,16 +80,16 @@ def ask_params(items: Sequence[OutboxItem]) -> dict[str, Any]:
     return {f"o_{column}": [row[index] for row in rows] for index, column in enumerate(COLUMNS)}
 
 
-def pending(db: Reader, limit: int) -> list[OutboxItem]:
-    """Rows that wait for delivery, oldest first."""
-    return [_item(row) for row in db.read(_PENDING, {"limit": max(0, limit)})]
+def pending(db: Reader, now_us: int, limit: int) -> list[OutboxItem]:
+    """Rows that wait for delivery and may be tried by now, oldest first."""
+    return [item_of(row) for row in db.read(_PENDING, {"now_us": now_us, "limit": max(0, limit)})]
 
 
 def outbox(db: Reader, status: OutboxStatus | None, limit: int) -> list[OutboxItem]:
     """Rows, newest first."""
     statement = _NEWEST if status is None else _OF_STATUS
     params = {"limit": max(0, limit)} | ({} if status is None else {"status": status})
-    return [_item(row) for row in db.read(statement, params)]
+    return [item_of(row) for row in db.read(statement, params)]
 
 
 def deliver_sqlite(db: Sqlite, delivery: Delivery) -> bool:
@@ -102,8 +118,13 @@ def _params(item: OutboxItem) -> dict[str, Any]:
         "status": item.status,
         "reason": maybe_text(item.reason),
         "tries": item.tries,
+        "next_try_at": maybe_microseconds(item.next_try_at),
         "delivered_at": maybe_microseconds(item.delivered_at),
     }
+
+
+def _named(item: OutboxItem) -> dict[str, Any]:
+    return dict(zip(COLUMNS, _row(item), strict=True))
 
 
 def _row(item: OutboxItem) -> Row:
@@ -117,20 +138,23 @@ def _row(item: OutboxItem) -> Row:
         maybe_text(item.reason),
         item.tries,
         microseconds(item.created_at),
+        maybe_microseconds(item.next_try_at),
         maybe_microseconds(item.delivered_at),
     )
 
 
-def _item(row: Row) -> OutboxItem:
+def item_of(row: Row) -> OutboxItem:
+    """A row out of the columns `COLUMNS`."""
     return OutboxItem(
         key=row[0],
         kind=row[1],
-        task_id=TaskId(row[2]),
-        attempt_id=AttemptId(row[3]),
+        task_id=None if row[2] is None else TaskId(row[2]),
+        attempt_id=None if row[3] is None else AttemptId(row[3]),
         payload=parsed(row[4]),
         status=row[5],
         reason=row[6],
         tries=row[7],
         created_at=moment(row[8]),
-        delivered_at=maybe_moment(row[9]),
+        next_try_at=maybe_moment(row[9]),
+        delivered_at=maybe_moment(row[10]),
     )

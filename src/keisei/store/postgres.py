@@ -3,17 +3,20 @@
 import os
 import queue
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
+from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from keisei.records.error import KeiseiError, OperatorError, WorldFault
 from keisei.store import migrate
 from keisei.store.clock import Clock, SystemClock, microseconds
-from keisei.store.line import Connection, Line, Row, connected, translated
+from keisei.store.line import TRIES, Connection, Line, Row, connected, translated
+
+T = TypeVar("T")
 
 DEADLINE_S = 10.0
 """The longest wait for a connection that another thread uses."""
@@ -154,6 +157,18 @@ class Postgres:
     def execute_beat(self, sql: str, params: Mapping[str, Any]) -> list[Row]:
         """As `read`, on the connection of heartbeats, which may be said twice."""
         return self._beats.execute_again(sql, {"now": self._given_us(), **params})
+
+    def transaction(self, action: Callable[[Line], T]) -> T:
+        """Several statements: committed where the action returns, taken back where it raises.
+
+        It is begun again where others stood in its way, so the action does nothing but its statements. Raises as
+        `Lines.execute` does: where the connection was lost it may have been committed all the same.
+        """
+        with self._lines.borrowed() as line:
+            for _ in range(TRIES):
+                with suppress(errors.DeadlockDetected, errors.SerializationFailure):
+                    return line.transaction(action)
+            return line.transaction(action)
 
     def hear(self, server_us: int) -> None:
         """The server's clock stood there a moment ago."""

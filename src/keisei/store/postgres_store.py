@@ -1,7 +1,9 @@
 """The store on PostgreSQL: any number of machines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 
 from keisei.records.event import RuntimeEvent
 from keisei.records.id import AdapterId, RunnerId, TaskId
@@ -22,7 +24,9 @@ from keisei.records.move import (
     TaskMove,
 )
 from keisei.records.runner import Beat, RunnerRecord
+from keisei.store.autonomy import Autonomy
 from keisei.store.breaker import reset_breaker_postgres
+from keisei.store.budget_claim import claim_covered
 from keisei.store.claim import claim_postgres
 from keisei.store.clock import Clock
 from keisei.store.due import wake_due_postgres
@@ -39,9 +43,12 @@ from keisei.store.runner import beat_postgres, drain_postgres, leave_postgres, r
 from keisei.store.seal import PostgresLedger
 from keisei.store.settle import settle_postgres
 from keisei.store.sweep import adopt_postgres, sweep_postgres
+from keisei.store.work import PostgresWork, Work
+
+T = TypeVar("T")
 
 
-class PostgresStore(Either):
+class PostgresStore(Either, Autonomy):
     """One database. Any number of threads may use it."""
 
     def __init__(self, url: str, clock: Clock | None) -> None:
@@ -59,7 +66,9 @@ class PostgresStore(Either):
         return wake_due_postgres(self._reader)
 
     def claim(self, order: ClaimOrder) -> list[Claimed]:
-        """Take claimable tasks, best first."""
+        """Take claimable tasks, best first, as far as budgets cover them."""
+        if order.budget is not None:
+            return self._do(partial(claim_covered, order=order))
         return claim_postgres(self._reader, order)
 
     def progress(self, progress: Progress) -> bool:
@@ -115,7 +124,7 @@ class PostgresStore(Either):
         note_postgres(self._reader, events)
 
     def prune(self, before: datetime) -> int:
-        """Remove events older than that, some thousands at once. How many."""
+        """Remove events and slots older than that, some thousands at once. How many."""
         return prune_postgres(self._reader, before)
 
     def events(self, query: EventQuery) -> list[RuntimeEvent]:
@@ -125,6 +134,9 @@ class PostgresStore(Either):
     def deliver(self, delivery: Delivery) -> bool:
         """Write what became of an outbox row. False: somebody was quicker."""
         return deliver_postgres(self._reader, delivery)
+
+    def _do(self, action: Callable[[Work], T]) -> T:
+        return self._reader.transaction(lambda line: action(PostgresWork(line, self._reader.now_us())))
 
     def close(self) -> None:
         """Give back connections, locks and sockets. Safe to say twice."""

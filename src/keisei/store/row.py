@@ -276,4 +276,4 @@ def _mended(value: object) -> object:
         return text(value)
     if isinstance(value, dict):
         return {_mended(key): _mended(item) for key, item in value.items()}
-    return [_mended(item) for item in value] if isinstance(value, list) else value
+    return [_mended(item) for item in value] if isinstance(value, list | tuple) else value

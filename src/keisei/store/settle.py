@@ -3,21 +3,30 @@
 The fence decides: it stands in the task and in its one open attempt, and grows whenever the attempt changes hands.
 """
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import apsw
+from msgspec.structs import replace
 
 from keisei.records.error import IllegalMove
 from keisei.records.move import Settled, Settlement
+from keisei.records.task import TERMINAL
 from keisei.store import ledger
+from keisei.store.approval import RAISED, WAITING, Run, raise_approvals, raised_params, resolve
 from keisei.store.breaker import LEARNT, breaker_params, learn
 from keisei.store.clock import maybe_microseconds, microseconds
 from keisei.store.column import MOVED, moved_params
 from keisei.store.note import write_events
+from keisei.store.order import actor_of
 from keisei.store.outbox import ASKED, ask, ask_params
 from keisei.store.row import Row, json, maybe_text, rest_of, text
 from keisei.store.sqlite import Sqlite, fetched
-from keisei.store.step import CLOCK, EVENTS, LEDGER, Executor, chain, event_params, ledger_params
+from keisei.store.step import CLOCK, EVENTS, LEDGER, chain, event_params, ledger_params
+
+if TYPE_CHECKING:
+    from keisei.store.line import Line
+    from keisei.store.postgres import Postgres
 
 _CLOSED = """ended_at = :ended_at, exit_status = :exit_status, retry_class = :retry_class, adapter_id = :adapter_id,
     adapter_kind = :adapter_kind, model = :model, bundle_id = :bundle_id, cost_usd = :cost_usd, record = :record"""
@@ -27,6 +36,8 @@ _WHY = """
 SELECT a.fence, a.ended_at, a.exit_status, t.cancel_at FROM attempts a JOIN tasks t ON t.task_id = a.task_id
 WHERE a.attempt_id = :attempt_id
 """
+_DECIDES = TERMINAL | {"pending"}
+"""Where a task goes on or ends by itself, nobody has to say any more what becomes of it."""
 
 _CLOSE_SQLITE = f"""
 UPDATE attempts SET {_CLOSED}
@@ -42,13 +53,15 @@ ON CONFLICT (artifact_id) DO UPDATE SET record = excluded.record WHERE excluded.
 """
 
 # The task is the row that is waited for and looked at again: sweep, adopt and cancel write to it too. Its status is
-# asked for and not its `ready`, or a plan might read all running tasks to find one.
+# asked for and not its `ready`, or a plan might read all running tasks to find one. A task about which a person was
+# asked is settled in several statements.
 _DONE = f"""done AS (
     UPDATE tasks SET {MOVED}, postponed = postponed + :postponed
     WHERE task_id = :task_id AND status = 'running' AND fence = :fence AND {_WANTED}
-        AND EXISTS (SELECT 1 FROM attempts WHERE {_OPEN})
+        AND EXISTS (SELECT 1 FROM attempts WHERE {_OPEN}) %s
     RETURNING 1
 ), closed AS (UPDATE attempts SET {_CLOSED} FROM done WHERE {_OPEN})"""  # noqa: S608 - constants
+_UNASKED = f"AND NOT EXISTS ({WAITING})"
 _FINDINGS = """found AS (
     INSERT INTO findings (finding_id, attempt_id, record)
     SELECT f.finding_id, f.attempt_id, f.record
@@ -79,7 +92,7 @@ def settle_sqlite(db: Sqlite, settlement: Settlement) -> Settled:
     return "settled"
 
 
-def settle_postgres(db: Executor, settlement: Settlement) -> Settled:
+def settle_postgres(db: "Postgres", settlement: Settlement) -> Settled:
     """As `settle_sqlite`, in one statement; a second one asks why, where nothing was written."""
     now_us = db.now_us()
     params = {
@@ -87,26 +100,44 @@ def settle_postgres(db: Executor, settlement: Settlement) -> Settled:
         **_finding_params(settlement),
         **ask_params(settlement.outbox),
         **event_params(settlement.events),
+        **(raised_params(settlement.approvals) if settlement.approvals else {}),
         **(ledger_params(settlement.ledger, now_us) if settlement.ledger else {}),
         **(breaker_params(settlement.breaker) if settlement.breaker else {}),
     }
-    if db.execute(_statement(settlement), params):
+    decides = settlement.task.status in _DECIDES
+    if db.execute(_statement(settlement, _UNASKED if decides else ""), params):
         return "settled"
+    if decides and db.execute(WAITING, params):
+        return db.transaction(lambda line: _settle_asked(line, settlement, {"now": now_us, **params}))
     return _answer(settlement, db.execute(_WHY, params))
 
 
-def _statement(settlement: Settlement) -> str:
+def _settle_asked(line: "Line", settlement: Settlement, params: dict[str, Any]) -> Settled:
+    if not line.execute_inside(_statement(replace(settlement, approvals=()), ""), params):
+        return _answer(settlement, line.execute_inside(_WHY, params))
+    _resolve(line.execute_inside, settlement, params["now"])
+    raise_approvals(line.execute_inside, settlement.approvals)
+    return "settled"
+
+
+def _statement(settlement: Settlement, condition: str) -> str:
     """Only the steps that have something to write."""
     return chain(
         CLOCK,
-        _DONE,
+        _DONE % condition,
         _FINDINGS if settlement.findings else "",
         _ARTIFACTS if settlement.artifacts else "",
         ASKED if settlement.outbox else "",
         EVENTS if settlement.events else "",
         LEDGER if settlement.ledger else "",
         LEARNT if settlement.breaker else "",
+        RAISED if settlement.approvals else "",
     )
+
+
+def _resolve(run: Run, settlement: Settlement, now_us: int) -> None:
+    if settlement.task.status in _DECIDES:
+        resolve(run, settlement.task.task_id, actor_of(settlement.ledger), now_us)
 
 
 def _write_rest(cursor: apsw.Cursor, settlement: Settlement, now_us: int) -> None:
@@ -122,6 +153,9 @@ def _write_rest(cursor: apsw.Cursor, settlement: Settlement, now_us: int) -> Non
         ledger.insert(cursor, settlement.ledger, now_us)
     if settlement.breaker:
         learn(cursor, settlement.breaker)
+    run = partial(fetched, cursor)
+    _resolve(run, settlement, now_us)
+    raise_approvals(run, settlement.approvals)
 
 
 def _answer(settlement: Settlement, found: list[Row]) -> Settled:

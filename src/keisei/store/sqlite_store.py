@@ -1,8 +1,10 @@
 """The store on SQLite: one machine, one file, nothing to install."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from keisei.records.id import AdapterId, RunnerId, TaskId
 from keisei.records.move import (
@@ -21,8 +23,10 @@ from keisei.records.move import (
     TaskMove,
 )
 from keisei.records.runner import Beat, RunnerRecord
+from keisei.store.autonomy import Autonomy
 from keisei.store.bell import SocketBell
 from keisei.store.breaker import reset_breaker_sqlite
+from keisei.store.budget_claim import claim_covered
 from keisei.store.claim import claim_sqlite
 from keisei.store.clock import Clock
 from keisei.store.due import wake_due_sqlite
@@ -37,9 +41,12 @@ from keisei.store.runner import beat_sqlite, drain_sqlite, leave_sqlite, registe
 from keisei.store.settle import settle_sqlite
 from keisei.store.sqlite import Sqlite
 from keisei.store.sweep import adopt_sqlite, sweep_sqlite
+from keisei.store.work import SqliteWork, Work
+
+T = TypeVar("T")
 
 
-class SqliteStore(Either):
+class SqliteStore(Either, Autonomy):
     """One database. Any number of threads may use it."""
 
     def __init__(self, path: Path, clock: Clock, bell_folder: Path | None = None) -> None:
@@ -57,7 +64,9 @@ class SqliteStore(Either):
         return wake_due_sqlite(self._reader)
 
     def claim(self, order: ClaimOrder) -> list[Claimed]:
-        """Take claimable tasks, best first."""
+        """Take claimable tasks, best first, as far as budgets cover them."""
+        if order.budget is not None:
+            return self._do(partial(claim_covered, order=order))
         return claim_sqlite(self._reader, order)
 
     def progress(self, progress: Progress) -> bool:
@@ -113,12 +122,16 @@ class SqliteStore(Either):
         note_sqlite(self._reader, events)
 
     def prune(self, before: datetime) -> int:
-        """Remove events older than that, some thousands at once. How many."""
+        """Remove events and slots older than that, some thousands at once. How many."""
         return prune_sqlite(self._reader, before)
 
     def deliver(self, delivery: Delivery) -> bool:
         """Write what became of an outbox row. False: somebody was quicker."""
         return deliver_sqlite(self._reader, delivery)
+
+    def _do(self, action: Callable[[Work], T]) -> T:
+        with self._reader.write() as cursor:
+            return action(SqliteWork(cursor, self._reader.now_us()))
 
     def close(self) -> None:
         """Give back connections, locks and sockets. Safe to say twice."""

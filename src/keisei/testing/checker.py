@@ -146,8 +146,8 @@ def _effects(lines: Sequence[Line], tables: Tables) -> Iterator[Complaint]:
     rows = {item.key: item for item in tables.outbox}
     exits = {attempt.attempt_id: attempt.exit_status for attempt in tables.attempts}
     for item in tables.outbox:
-        if exits.get(item.attempt_id) in {None, "lost", "canceled"}:
-            yield Complaint(6, item.task_id, f"{item.key} stands for an attempt that settled nothing")
+        if item.attempt_id is not None and exits.get(item.attempt_id) in {None, "lost", "canceled"}:
+            yield Complaint(6, item.task_id or NOTHING, f"{item.key} stands for an attempt that settled nothing")
     for line in lines:
         if line.kind == "X" and (line.word not in rows or rows[line.word].status == "refused"):
             yield Complaint(6, line.task, f"the effect {line.word} reached the outside without a row")

@@ -13,13 +13,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from keisei.engine.ports import Store
+from keisei.records.answer import ApprovalQuery
 from keisei.records.attempt import ExitStatus, TaskAttempt
 from keisei.records.error import KeiseiError
 from keisei.records.event import EventType
 from keisei.records.id import AdapterId, AttemptId, ProfileId, RunnerId, TaskId
 from keisei.records.move import Claimed, ClaimOrder, EventQuery, NewEvent, NewTask, Settled, Settlement, Sweep
+from keisei.records.observation import SeenQuery
 from keisei.records.outbox import OutboxItem, OutboxKind
 from keisei.records.outcome import MachineStatus, OutcomeStatus, TaskOutcome
+from keisei.records.progression import WorkflowQuery
 from keisei.records.runner import RunnerRecord
 from keisei.records.task import TERMINAL, TaskRecord, TaskStatus
 from keisei.rules import task as rules
@@ -138,7 +141,16 @@ class Desk:
         tasks = list(every_task(self.store))
         attempts = [self.store.attempts(task.task_id, limit=1000) for task in tasks]
         events = list(every_event(self.store))
-        return [tasks, attempts, events, self.store.outbox(None, 1000), self.ledger(), self.store.breakers()]
+        outbox, breakers = self.store.outbox(None, 1000), self.store.breakers()
+        return [tasks, attempts, events, outbox, self.ledger(), breakers, *self._autonomy()]
+
+    def _autonomy(self) -> list[Any]:
+        workflows = self.store.workflows(WorkflowQuery(limit=1000))
+        visits = [self.store.visits(workflow.record.workflow_id) for workflow in workflows]
+        schedules, slots = self.store.schedules(), self.store.slots(None, 1000)
+        seen, sensors = self.store.seen(SeenQuery(limit=1000)), self.store.sensors()
+        approvals = self.store.approvals(ApprovalQuery(statuses=(), limit=1000))
+        return [workflows, visits, schedules, slots, seen, sensors, approvals]
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from msgspec import inspect
 
 from keisei.contracts.registry import record_type
 from keisei.records.agent import AgentIdentity
+from keisei.records.approval import ApprovalRecord
 from keisei.records.atom import PackageFile
 from keisei.records.attempt import TaskAttempt
 from keisei.records.capability import GatePart, VerifyPart
@@ -265,6 +266,13 @@ def _package(draw: Draw, fields: Fields) -> None:
         _need(draw, PackageFile, fields, "db_env", "db_default")
 
 
+def _approval(draw: Draw, fields: Fields) -> None:
+    if fields.get("status", "open") == "open":
+        fields["decided_at"] = None
+    else:
+        _need(draw, ApprovalRecord, fields, "decided_at")
+
+
 def _attempt(draw: Draw, fields: Fields) -> None:
     if fields["exit_status"] is None:
         fields["ended_at"] = None
@@ -307,6 +315,7 @@ _INVARIANTS: dict[type[Record], Callable[[Draw, Fields], None]] = {
     InvocationRecord: _invocation,
     LandingRecord: _landing,
     PackageFile: _package,
+    ApprovalRecord: _approval,
     TaskAttempt: _attempt,
     TaskOutcome: _outcome,
     TaskRecord: _task,

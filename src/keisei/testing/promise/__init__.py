@@ -7,20 +7,45 @@ Owns: nothing. Touches: the store it is given, which must be empty. Leaves to ot
 tests are run. pytest tells more of a broken promise after `pytest.register_assert_rewrite("keisei.testing.promise")`.
 """
 
-from keisei.testing.promise import claim, intake, lease, order, outbox, progress, settle, sweep, text, view
+from keisei.testing.promise import (
+    approval,
+    budget,
+    claim,
+    intake,
+    lease,
+    order,
+    outbox,
+    posting,
+    progress,
+    restore,
+    schedule,
+    sensor,
+    settle,
+    sweep,
+    text,
+    view,
+    workflow,
+)
 from keisei.testing.promise.book import PROMISES, Promise
 
 __all__ = [
     "PROMISES",
     "Promise",
+    "approval",
+    "budget",
     "claim",
     "intake",
     "lease",
     "order",
     "outbox",
+    "posting",
     "progress",
+    "restore",
+    "schedule",
+    "sensor",
     "settle",
     "sweep",
     "text",
     "view",
+    "workflow",
 ]
