@@ -9,14 +9,19 @@ from msgspec import Struct
 from keisei.contracts.check import build
 from keisei.contracts.dialect import translate
 from keisei.records.adapter import AdapterConfig
-from keisei.records.error import OperatorError
+from keisei.records.error import OperatorError, Refused
 from keisei.records.id import AdapterId, AgentId, ProfileId, ScheduleId, SensorEventId, TaskId
 from keisei.records.intent import TaskIntent
 from keisei.records.move import NewTask
 from keisei.records.profile import SubagentProfile
 from keisei.records.task import TaskRecord
 from keisei.records.task_type import TaskTypeSpec
+from keisei.records.workflow import WorkflowDefinition
 
+RESERVED_KEYS = ("workflow:", "schedule:")
+"""How keys begin that only the runtime gives: whoever could choose one would speak for a workflow or a schedule."""
+RESERVED_SOURCES = ("workflow:", "task:")
+"""Likewise for sources."""
 PRIORITY = 5
 """Of a task that names none, as in the original."""
 
@@ -38,6 +43,18 @@ class Registry(Protocol):
 
     def has_agent(self, name: str) -> bool:
         """Whether an agent exists."""
+
+    def workflow(self, name: str) -> WorkflowDefinition:
+        """A workflow definition, checked: every state can be reached and left."""
+
+    def handoff(self, role: str) -> tuple[str, ...]:
+        """Roles that may take over after this one."""
+
+    def fitted(self, intent: TaskIntent) -> TaskIntent:
+        """The intent with what this registry's own dialect declares elsewhere; the same where it has none."""
+
+    def payload_keys(self, task_type: TaskTypeSpec) -> frozenset[str] | None:
+        """The keys a payload may have; None where any may stand there."""
 
     def payload_complaints(self, task_type: TaskTypeSpec, payload: Mapping[str, Any]) -> list[str]:
         """Every way in which a payload differs from its type's schema."""
@@ -73,13 +90,24 @@ def read_intent(data: object, warn: Callable[[str], None] = lambda _sentence: No
     if translation.notes:
         warn(f"task.intent: {'; '.join(translation.notes)}")
     intent: TaskIntent = build("task.intent", translation.data)
+    refuse_reserved(intent)
     return intent
+
+
+def refuse_reserved(intent: TaskIntent) -> None:
+    """Raises Refused for an intent from outside that takes a name which only the runtime gives."""
+    key = intent.idempotency_key or ""
+    for name, value, reserved in (("idempotency_key", key, RESERVED_KEYS), ("source", intent.source, RESERVED_SOURCES)):
+        taken = next((each for each in reserved if value.startswith(each)), None)
+        if taken is not None:
+            raise Refused(f"{name} `{value}` begins with `{taken}`, which only the runtime writes", "choose another")
 
 
 def accept(  # noqa: PLR0913 - an intent, who knows what it names, and what is added to it
     intent: TaskIntent, registry: Registry, defaults: Defaults, *, origin: Origin, task_id: TaskId, now: datetime
 ) -> NewTask:
     """The task of an intent. Raises OperatorError for anything that could not run later."""
+    intent = registry.fitted(intent)
     spec = registry.task_type(intent.task_type)
     profile = registry.profile(_profile_id(intent, spec, defaults))
     chosen = _chosen_adapter(intent, spec)
