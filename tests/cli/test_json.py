@@ -31,6 +31,8 @@ address = "bc1q"
 """
 COMMANDS = [
     *(([noun, "list"], list) for noun in NOUNS),
+    (["workflow", "instances"], list),
+    (["workflow", "show", "goal-loop", "--graph"], dict),
     *(([noun, "show", name], dict) for noun, name in NOUNS.items()),
     *(([noun, "show", name, "--origin"], dict) for noun, name in NOUNS.items()),
     (["role", "matrix"], dict),

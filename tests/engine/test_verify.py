@@ -521,6 +521,20 @@ def test_a_signal_that_is_not_accepted_is_named(scene):
     assert scene.findings[0].reason == "workflow_signal is missing; accepted are `continue`"
 
 
+@pytest.mark.parametrize(
+    ("signals", "signal", "said"),
+    [
+        (("go", "stop"), "go", {"answer": "held"}),
+        (("go", "stop"), "else", {"answer": "violated"}),
+        (("go", "stop"), None, {"answer": "violated"}),
+        ((), None, {}),
+        ((), "go", {}),
+    ],
+)
+def test_the_state_of_a_workflow_says_which_signals_count(scene, signals, signal, said):
+    assert scene.verify(payload={"accepted_signals": ["else"]}, signals=signals, signal=signal) == said
+
+
 def test_without_a_contract_any_signal_goes(scene):
     assert scene.verify(signal="anything") == {}
 

@@ -52,6 +52,8 @@ class Case(Struct, frozen=True, kw_only=True):
     """The working folder before the harness was started; None where it was not looked at."""
     work_after: Snapshot | None = None
     """The working folder when it had returned."""
+    signals: tuple[str, ...] | None = None
+    """Signals of the workflow's state that waits for this task; None where no workflow does."""
 
     @property
     def policy(self) -> SuccessPolicy:
@@ -217,9 +219,9 @@ def _own(case: Case, artifacts: Sequence[ArtifactRecord]) -> set[str]:
 
 
 def _answer(case: Case, _world: World, _artifacts: list[ArtifactRecord]) -> Reply | None:
-    """The answer carries one of the signals the task accepts."""
-    accepted = case.task.payload.get("accepted_signals")
-    if accepted is None:
+    """The answer carries one of the signals that its workflow's state accepts, or its payload where none waits."""
+    accepted = case.task.payload.get("accepted_signals") if case.signals is None else list(case.signals)
+    if accepted is None or case.signals == ():
         return None
     if not isinstance(accepted, list) or not all(isinstance(each, str) for each in accepted):
         return Reply(status="error", told=("`accepted_signals` of the payload is not a list of strings",))

@@ -23,9 +23,11 @@ def check_workflow(catalog: Catalog, found: Found, loaded: Loaded) -> Iterator[P
         yield document.problem(code, place, message)
     for index, state in enumerate(definition.states):
         if state.task_type is None and (state.transitions or state.emits_task_intent):
-            message = f"state `{state.state_id}` asks for no task, so no signal can come from it"
+            message = f"state `{state.state_id}` asks for no task: only `keisei workflow signal` moves it on"
             place = ("states", index, "state_id")
-            yield document.problem("endless", place, message, "set `task_type`", severity="warning")
+            yield document.problem(
+                "endless", place, message, "set `task_type`, unless that is meant", severity="warning"
+            )
         for kind, key in (("task-type", "task_type"), ("profile", "default_profile_id")):
             name = getattr(state, key)
             if name is not None and catalog.found(kind, name) is None:

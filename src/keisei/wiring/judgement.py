@@ -9,12 +9,15 @@ import msgspec
 
 from keisei.engine.attempt import Judged
 from keisei.engine.verify import Case, verify
+from keisei.engine.workflow import state_of
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.error import IllegalMove, WorldFault
 from keisei.records.finding import FindingRecord
 from keisei.records.move import Claimed
 from keisei.records.snapshot import Looked
+from keisei.records.task import TaskRecord
 from keisei.records.task_type import TaskTypeSpec
+from keisei.rules.answer_contract import accepted_signals
 from keisei.rules.claim import Claim
 from keisei.rules.evidence import Keys, keys_of
 from keisei.rules.outcome import decode, judge
@@ -48,6 +51,7 @@ def judged(shop: Shop, claimed: Claimed) -> Judged:
         evidence=evidence_digests(shop, keys),
         profile=profile,
         escalation=registry.escalation(profile.role),
+        questions=claim.questions,
     )
 
 
@@ -55,7 +59,7 @@ def _verified(
     shop: Shop, claimed: Claimed, spec: TaskTypeSpec, claim: Claim, keys: Keys
 ) -> tuple[list[FindingRecord], list[ArtifactRecord]]:
     before = _read(shop, keys.of(BEFORE), Before)
-    folder, cwd = shop.artifact_folder(claimed.task.task_id), Path(before.cwd)
+    folder, cwd = shop.artifact_folder(claimed.task), Path(before.cwd)
     case = Case(
         task=claimed.task,
         attempt_id=claimed.attempt.attempt_id,
@@ -67,8 +71,15 @@ def _verified(
         working_folders=(before.cwd,),
         work_before=before.workspace,
         work_after=take(cwd),
+        signals=_signals(shop, claimed.task),
     )
     return verify(case, _Eyes(shop, folder))
+
+
+def _signals(shop: Shop, task: TaskRecord) -> tuple[str, ...] | None:
+    """What the workflow that waits for this task accepts."""
+    state = state_of(shop.store, task)
+    return None if state is None else tuple(each.signal for each in accepted_signals(task.payload, state))
 
 
 def _keep(shop: Shop, claimed: Claimed, keys: Keys, findings: bytes) -> None:

@@ -1,19 +1,29 @@
 """The registry: what intake and bundles ask of the authored files, answered by a catalog."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
+from keisei.contracts.registry import known
+from keisei.contracts.schema import schema
 from keisei.engine.intake import Defaults
 from keisei.library.catalog import Catalog
+from keisei.library.json_schema import read_schema
 from keisei.library.material import AuthoredMaterial
-from keisei.records.adapter import AdapterConfig
-from keisei.records.error import OperatorError
-from keisei.records.id import AgentId
+from keisei.library.source import inside, is_file
+from keisei.records.adapter import AdapterConfig, ScriptAdapter
+from keisei.records.error import AuthorError, OperatorError
+from keisei.records.id import AdapterId, AgentId
+from keisei.records.intent import TaskIntent
 from keisei.records.profile import SubagentProfile
 from keisei.records.project import ProjectRunner
-from keisei.records.role import EscalationPolicy
+from keisei.records.role import EscalationPolicy, RoleManifest
 from keisei.records.task_type import TaskTypeSpec
+from keisei.records.workflow import WorkflowDefinition
+from keisei.rules.workflow import workflow_faults
 from keisei.wiring.store import Home
+
+PUBLISHED: Final = "agent-runtime/"
+"""How the names of our own schemas begin."""
 
 
 def defaults_of(home: Home) -> Defaults:
@@ -50,6 +60,12 @@ class CatalogRegistry:
         found: AdapterConfig = self.catalog.adapters[name].record
         return found
 
+    def free_adapters(self) -> frozenset[AdapterId]:
+        """Adapters that call no model."""
+        return frozenset(
+            AdapterId(name) for name, each in self.catalog.adapters.items() if isinstance(each.record, ScriptAdapter)
+        )
+
     def has_skill(self, name: str) -> bool:
         """Whether a skill exists."""
         return self.catalog.found("skill", name) is not None
@@ -57,6 +73,40 @@ class CatalogRegistry:
     def has_agent(self, name: str) -> bool:
         """Whether an agent exists."""
         return self.catalog.found("agent", name) is not None
+
+    def workflow(self, name: str) -> WorkflowDefinition:
+        """A workflow definition. Raises OperatorError for one that cannot be followed to its end."""
+        found: WorkflowDefinition = self.catalog.loaded("workflow", name).record
+        faults = workflow_faults(found)
+        if faults:
+            raise OperatorError(f"workflow `{name}` cannot be followed: {faults[0][2]}", "`keisei lint workflows`")
+        return found
+
+    def fitted(self, intent: TaskIntent) -> TaskIntent:
+        """The same: this is our own form."""
+        return intent
+
+    def payload_keys(self, task_type: TaskTypeSpec) -> frozenset[str] | None:
+        """The keys a payload may have; None where any may stand there. Raises AuthorError for a schema of no use."""
+        found = self._payload_schema(task_type)
+        if found.get("additionalProperties") is not False or "patternProperties" in found:
+            return None
+        return frozenset(found.get("properties") or ())
+
+    def _payload_schema(self, task_type: TaskTypeSpec) -> Mapping[str, Any]:
+        named = task_type.payload_schema_id
+        if named.startswith(PUBLISHED):
+            return schema(known(named))
+        declared = self.catalog.loaded("task-type", task_type.task_type).document
+        path = inside(declared.source.path.parent, named)
+        if path is None or not is_file(path):
+            raise AuthorError([declared.problem("missing-file", (), f"schema `{named}` is missing")])
+        return read_schema(path)
+
+    def handoff(self, role: str) -> tuple[str, ...]:
+        """Roles that may take over after this one."""
+        manifest: RoleManifest = self.catalog.loaded("role", role).record
+        return manifest.pipeline.handoff if manifest.pipeline is not None else ()
 
     def escalation(self, role: str) -> EscalationPolicy:
         """What a role says of violations and of tries used up."""

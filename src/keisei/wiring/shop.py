@@ -14,7 +14,9 @@ from keisei.records.launch import Exit, SpoolSummary
 from keisei.records.project import ProjectRunner
 from keisei.records.report import AgentReport
 from keisei.records.snapshot import Snapshot
+from keisei.records.task import TaskRecord
 from keisei.rules.evidence import keys_of
+from keisei.rules.progression import workflow_behind
 from keisei.wiring.probe import Prober
 from keisei.wiring.registry import CatalogRegistry
 from keisei.wiring.store import Home
@@ -56,12 +58,18 @@ class Shop(NamedTuple):
     probe: Prober
     new_id: Callable[[], str]
     runner: ProjectRunner
-    artifact_folder: Callable[[str], Path]
+    artifact_folder: Callable[[TaskRecord], Path]
     """Where a task's artifacts stand."""
     name: str
     """What scripts are told as the runtime's name."""
     state: Path | None = None
     """What scripts are told as the state folder; None for the attempt's own."""
+
+
+def shared_folder(artifacts: Path, task: TaskRecord) -> Path | None:
+    """The folder that all tasks of one workflow share; None for a task that no workflow has asked for."""
+    workflow_id = workflow_behind(task)
+    return None if workflow_id is None else artifacts / "workflows" / workflow_id
 
 
 def evidence_files(home: Home, attempt: TaskAttempt) -> list[str]:

@@ -9,9 +9,11 @@ from msgspec.structs import replace
 
 from keisei.adapters import adapter_of
 from keisei.adapters.port import PROMPT, Adapter, Order
+from keisei.engine.approval import answers_of
 from keisei.engine.attempt import Judged, Prepared, Ran
 from keisei.engine.bundle import Compiled, compile_bundle
 from keisei.engine.gather import BundleOrder
+from keisei.engine.workflow import state_of
 from keisei.records.adapter import AdapterConfig
 from keisei.records.attempt import TaskAttempt
 from keisei.records.error import OperatorError
@@ -119,8 +121,10 @@ class AttemptWorkshop:
                 payload_file=str(self._run_folder(claimed) / "payload.json"),
             ),
             runtime_policy=self._shop.runner.policy,
+            state=state_of(store, task),
             memory=tuple(store.memory(task.agent, profile.profile_id, MEMORY)) if remembers else (),
             earlier=self._earlier(claimed),
+            answers=answers_of(store, task.task_id),
             workspace=base_of(self._cwd(choice.config, self._run_folder(claimed))),
             secret_names=around.secret_names,
         )
@@ -144,7 +148,7 @@ class AttemptWorkshop:
         return self._shop.home.run / claimed.attempt.attempt_id
 
     def _artifacts(self, claimed: Claimed) -> Path:
-        return self._shop.artifact_folder(claimed.task.task_id)
+        return self._shop.artifact_folder(claimed.task)
 
     def _cwd(self, config: AdapterConfig, folder: Path) -> Path:
         """The adapter's folder, else the project's root, else the attempt's own."""

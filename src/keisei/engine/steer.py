@@ -1,0 +1,204 @@
+"""Steer: what an operator orders of a workflow; each is a move with its events and ledger rows, or says why not."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from msgspec.structs import replace
+
+from keisei.contracts.check import data_of
+from keisei.contracts.words import nearest
+from keisei.engine.commission import Office, asks_before
+from keisei.engine.control import RACES, cancel
+from keisei.engine.intake import Defaults
+from keisei.engine.move import By, commissioned, move_of, stay_of
+from keisei.engine.ports import Store
+from keisei.engine.workflow import Registries, known, known_state
+from keisei.records.answer import ApprovalQuery, Decision
+from keisei.records.error import Refused
+from keisei.records.id import WorkflowId
+from keisei.records.problem import printable
+from keisei.records.progression import Workflow
+from keisei.records.workflow import WorkflowState
+from keisei.rules import progression as moves
+from keisei.rules.approval import decided
+from keisei.rules.canonical import digest
+from keisei.rules.progression import Course
+
+Plan = Callable[[Workflow, Course], Course]
+"""What an order makes of a workflow. Raises Refused where it cannot be done as things are."""
+MOST_APPROVALS = 1000
+
+
+def signal(  # noqa: PLR0913 - the rows, the files, and the order
+    store: Store,
+    registry: Registries,
+    defaults: Defaults,
+    new_id: Callable[[], str],
+    workflow_id: WorkflowId,
+    *,
+    signal: str,
+    reason: str,
+    actor: str,
+) -> Workflow:
+    """Give a signal in place of its task, which is ended. Raises Refused for one that its state does not know."""
+
+    def plan(workflow: Workflow, course: Course) -> Course:
+        state = _standing(workflow)
+        words = moves.signals_of(state)
+        if signal not in words:
+            message = f"state `{state.state_id}` knows no signal `{printable(signal)}`"
+            raise Refused(message, nearest(signal, words) or f"it knows {', '.join(words) or 'none'}")
+        return moves.follow(_active(course), signal, store.now(), actor)
+
+    return _ordered(Office(store, registry, defaults, new_id), workflow_id, plan, reason, actor)
+
+
+def transition(  # noqa: PLR0913 - the rows, the files, and the order
+    store: Store,
+    registry: Registries,
+    defaults: Defaults,
+    new_id: Callable[[], str],
+    workflow_id: WorkflowId,
+    *,
+    state: str,
+    force: bool,
+    reason: str,
+    actor: str,
+    context: dict[str, Any] | None = None,
+) -> Workflow:
+    """Put it into another state, with what it learns on the way.
+
+    Raises Refused for one that no signal leads to from here, unless forced, and for one that was entered as often as it
+    may be.
+    """
+
+    def plan(workflow: Workflow, course: Course) -> Course:
+        target = known_state(workflow.definition, state)
+        here = moves.current_state(workflow)
+        ways = {each.next_state: each.signal for each in here.transitions} if here is not None else {}
+        if target not in ways and not force:
+            message = f"no signal leads from `{workflow.record.current_state}` to `{target}`"
+            raise Refused(message, f"{', '.join(ways) or 'nothing'} can be reached; --force goes there all the same")
+        if moves.is_used_up(workflow, target):
+            count = workflow.record.visits.get(target, 0)
+            raise Refused(f"state `{target}` was entered {count} times, as often as it may be", "`max_visits` says so")
+        learnt = moves.merged(course, context or {}, store.now())
+        return moves.go_to(_active(learnt), target, store.now(), actor, ways.get(target))
+
+    return _ordered(Office(store, registry, defaults, new_id), workflow_id, plan, reason, actor)
+
+
+def complete(  # noqa: PLR0913 - the rows, the files, and the order
+    store: Store,
+    registry: Registries,
+    defaults: Defaults,
+    new_id: Callable[[], str],
+    workflow_id: WorkflowId,
+    *,
+    reason: str,
+    actor: str,
+) -> Workflow:
+    """End it where it stands; its task is ended too."""
+
+    def plan(_workflow: Workflow, course: Course) -> Course:
+        return moves.finish(course, store.now(), actor)
+
+    return _ordered(Office(store, registry, defaults, new_id), workflow_id, plan, reason, actor)
+
+
+def unblock(  # noqa: PLR0913 - the rows, the files, and the order
+    store: Store,
+    registry: Registries,
+    defaults: Defaults,
+    new_id: Callable[[], str],
+    workflow_id: WorkflowId,
+    *,
+    reason: str,
+    actor: str,
+) -> Workflow:
+    """Ask again in the state it stands in: a new task of the same stay. Raises Refused for one that is not blocked."""
+
+    def plan(workflow: Workflow, course: Course) -> Course:
+        if workflow.awaits != "person":
+            hint = f"it awaits {workflow.awaits}"
+            raise Refused(f"workflow {workflow_id} is {workflow.record.status}, not blocked", hint)
+        _standing(workflow)
+        return moves.resume(course, store.now(), actor, asks=asks_before(store, workflow))
+
+    return _ordered(Office(store, registry, defaults, new_id), workflow_id, plan, reason, actor)
+
+
+def upgrade(  # noqa: PLR0913 - the rows, the files, and the order
+    store: Store,
+    registry: Registries,
+    defaults: Defaults,
+    new_id: Callable[[], str],
+    workflow_id: WorkflowId,
+    *,
+    state: str | None,
+    reason: str,
+    actor: str,
+) -> Workflow:
+    """Follow its type's definition as it is now. Raises Refused where that has no such state and none is named."""
+
+    def plan(workflow: Workflow, course: Course) -> Course:
+        definition = registry().workflow(workflow.record.workflow_type)
+        here, now = workflow.record.current_state, store.now()
+        if state is None and moves.state_named(definition, here) is None:
+            names = ", ".join(each.state_id for each in definition.states)
+            raise Refused(f"the definition has no state `{here}` any more", f"name one with --state: {names}")
+        follows = moves.redefined(course, definition, digest(data_of(definition)), now, actor)
+        if state is not None and state != here:
+            return moves.go_to(_active(follows), known_state(definition, state), now, actor)
+        return moves.settle_in(follows, now, actor) if workflow.awaits == "signal" else follows
+
+    return _ordered(Office(store, registry, defaults, new_id), workflow_id, plan, reason, actor)
+
+
+def _ordered(office: Office, workflow_id: WorkflowId, plan: Plan, reason: str, actor: str) -> Workflow:
+    """Carry out an order on the workflow as it is; where it moves meanwhile, again. What it is afterwards."""
+    store = office.store
+    for _ in range(RACES):
+        workflow = known(store, workflow_id)
+        if workflow.awaits == "nothing":
+            raise Refused(f"workflow {workflow_id} is completed: that is final", "create one with another key")
+        visits, now = store.visits(workflow.record.workflow_id), store.now()
+        course = plan(workflow, Course(workflow=workflow, stay=stay_of(workflow, visits)))
+        course, tasks = commissioned(office, course, visits, now)
+        if store.move_workflow(move_of(office, workflow, course, tasks, By(actor, reason))):
+            _let_go(store, workflow, course.workflow, actor)
+            store.ring()
+            return known(store, workflow.record.workflow_id)
+    raise Refused(f"workflow {workflow_id} moved under the order {RACES} times", "try again")
+
+
+def _standing(workflow: Workflow) -> WorkflowState:
+    state = moves.current_state(workflow)
+    if state is None:
+        message = f"the definition it follows has no state `{workflow.record.current_state}`"
+        raise Refused(message, "`keisei workflow upgrade --state` puts it into one that is there")
+    return state
+
+
+def _active(course: Course) -> Course:
+    """One that was blocked goes on by the order that moves it."""
+    record = replace(course.workflow.record, status="active", reason=None)
+    return replace(course, workflow=replace(course.workflow, record=record))
+
+
+def _let_go(store: Store, before: Workflow, after: Workflow, actor: str) -> None:
+    """A task that nobody waits for any more is ended."""
+    if before.task_id is not None and before.task_id != after.task_id:
+        with suppress(Refused):  # it has ended by itself
+            cancel(store, before.task_id, "its workflow was moved on", actor)
+
+
+def resolve(store: Store, workflow: Workflow, reason: str, actor: str) -> None:
+    """Where an order has let it go on, nobody is asked about it any more."""
+    if workflow.awaits == "person":
+        return
+    for each in store.approvals(ApprovalQuery(limit=MOST_APPROVALS)):
+        if each.kind == "workflow" and each.workflow_id == workflow.record.workflow_id:
+            after, beside = decided(each, "resolved", reason, actor, store.now())
+            store.decide(Decision(approval=after, beside=beside))
