@@ -4,8 +4,21 @@ import json
 
 import pytest
 
-from keisei.engine.deliver import DEEPEST
+from keisei.engine.deliver import deliver
+from keisei.rules.follow_up import DEEPEST
+from keisei.wiring.channel import ProjectChannels
+from keisei.wiring.fresh import new_id
+from keisei.wiring.registry import defaults_of
 from tests.wiring.house import House
+from tests.wiring.receiver import Receiver
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - the specification's example
+OPS = """
+[channels.ops]
+kind = "webhook"
+url-env = "OPS_URL"
+secret-env = "OPS_SECRET"
+"""
 
 PROFILE = """profile_id = "{name}"
 style = "claude-like"
@@ -32,6 +45,13 @@ def asking(**wishes):
 
 def follow_up(script, **more):
     return {"task_type": "answering", "source": "follow", "payload": {"args": ["-c", script]}} | more
+
+
+def leave(house):
+    """What the house can deliver leaves it."""
+    channels = ProjectChannels(house.home.file, {}, lambda _item, _words: None)
+    while deliver(house.store, house.shop.registry, defaults_of(house.home), new_id, channels, 60):
+        pass
 
 
 @pytest.fixture
@@ -65,6 +85,7 @@ def test_what_the_profile_forbids_is_a_row_that_says_so(house):
     task = house.script(script, requested_profile_id="closed", requested_adapter_id="script")
 
     house.run()
+    leave(house)
 
     assert house.task(task).status == "completed"
     rows = house.store.outbox(None, 10)
@@ -75,16 +96,40 @@ def test_what_the_profile_forbids_is_a_row_that_says_so(house):
     assert len(house.tasks()) == 1
 
 
-def test_a_channel_that_is_not_allowed_is_refused_and_an_allowed_one_waits(house):
+def test_a_channel_that_is_not_allowed_is_refused_and_an_allowed_one_is_used(house):
     messages = [{"channel": "console", "text": "a"}, {"channel": "webhook", "text": "b"}]
     house.script(asking(external_messages=messages), requested_profile_id="open", requested_adapter_id="script")
 
     house.run()
+    leave(house)
 
     assert {(each.payload["channel"], each.status) for each in house.store.outbox(None, 10)} == {
-        ("console", "pending"),
+        ("console", "delivered"),
         ("webhook", "refused"),
     }
+
+
+def test_a_runner_sends_what_an_agent_asks_for_and_tells_what_is_for_the_console(tmp_path, monkeypatch):
+    receiver = Receiver()
+    monkeypatch.setenv("OPS_URL", receiver.url)
+    monkeypatch.setenv("OPS_SECRET", SECRET)
+    house = House(tmp_path, adapters=OPS)
+    profiles = house.root / ".keisei" / "profiles"
+    profiles.mkdir()
+    allowed = '\n[integration_policy]\nconsole = "allow"\nops = "allow"\n'
+    text = PROFILE.format(name="open", role="read-only", follow="true", messages="true", channels=allowed)
+    (profiles / "open.toml").write_text(text)
+    messages = [{"channel": "ops", "text": "a"}, {"text": "b"}, {"channel": "ops", "text": f"c {SECRET}"}]
+    task = house.script(asking(external_messages=messages), requested_profile_id="open", requested_adapter_id="script")
+
+    house.run()
+
+    assert [each.status for each in house.store.outbox(None, 10)] == ["delivered"] * 3
+    assert sorted(each.json["data"]["message"]["text"] for each in receiver.received) == ["a", "c [redacted]"]
+    assert all(each.is_signed_with(SECRET) for each in receiver.received)
+    assert [(each.task_id, each.detail) for each in house.lines if each.event == "message"] == [(task, "b")]
+    house.close()
+    receiver.close()
 
 
 def test_a_follow_up_that_cannot_be_queued_is_a_dead_letter(house):
@@ -105,7 +150,7 @@ def test_nothing_leaves_for_an_attempt_that_failed(house):
 
     house.run()
 
-    assert house.store.outbox(None, 10) == []
+    assert [each for each in house.store.outbox(None, 10) if each.kind == "follow_up_task"] == []
 
 
 def test_follow_ups_do_not_breed_for_ever(house):
@@ -138,8 +183,10 @@ def test_a_role_that_notifies_says_what_became_of_a_task(tmp_path):
 
     house.run()
 
-    (row,) = house.store.outbox(None, 10)
-    assert (row.status, row.payload["task_id"], row.payload["status"]) == ("pending", task, "blocked")
+    leave(house)
+
+    row = house.store.outbox(None, 10)[-1]
+    assert (row.status, row.payload["task_id"], row.payload["status"]) == ("delivered", task, "blocked")
     house.close()
 
 

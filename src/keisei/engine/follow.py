@@ -1,0 +1,113 @@
+"""Follow: a follow-up that an outcome asks for becomes a task, waits, or is a dead letter that says why."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from keisei.engine.intake import PRIORITY, Defaults, Origin, Registry, accept, read_intent
+from keisei.engine.ports import Store
+from keisei.records.error import AuthorError, KeiseiError, Refused, WorldFault
+from keisei.records.id import TaskId
+from keisei.records.move import Delivery, NewEvent, NewTask
+from keisei.records.outbox import OutboxItem
+from keisei.records.task import TaskRecord
+from keisei.rules.delivery import number_of
+from keisei.rules.follow_up import check_place, curbed
+
+HOUR: Final = timedelta(hours=1)
+WAIT: Final = timedelta(minutes=5)
+"""How long a follow-up waits before it is looked at again."""
+
+
+class Trade(Struct, frozen=True, kw_only=True):
+    """What follow-ups are made with."""
+
+    store: Store
+    """Where they are queued."""
+    registry: Callable[[], Registry]
+    """The authored files as they are now."""
+    defaults: Defaults
+    """What a project gives to tasks that say nothing."""
+    new_id: Callable[[], str]
+    """A fresh id."""
+    rate: int
+    """Follow-ups an hour of the parents of one task type."""
+
+
+class _Later(Exception):
+    """Not now; its text says why."""
+
+
+def followed(item: OutboxItem, trade: Trade) -> Delivery:
+    """What becomes of the row. Raises WorldFault where the store is away, and nothing else."""
+    now = trade.store.now()
+    try:
+        task = _task(item, trade, now)
+    except _Later as wait:
+        return Delivery(item=replace(item, reason=str(wait), tries=item.tries + 1, next_try_at=now + WAIT))
+    except WorldFault:
+        raise
+    except KeiseiError as error:
+        return _dead(item, error.message)
+    except Exception as error:  # noqa: BLE001 - what an agent wrote must not keep the rows behind it
+        return _dead(item, f"this is a bug in keisei: {error!r}"[:500])
+    done = replace(item, status="delivered", reason=None, tries=item.tries + 1, next_try_at=None, delivered_at=now)
+    return Delivery(item=done, task=task, events=(_event(item, created_task_id=task.task.task_id),))
+
+
+def _task(item: OutboxItem, trade: Trade, now: datetime) -> NewTask:
+    store = trade.store
+    parent = store.task(item.task_id) if item.task_id is not None else None
+    if parent is None:
+        raise Refused("a follow-up without a task has nobody to follow")
+    depth = store.depth(parent.task_id) + 1
+    check_place(depth, number_of(item.key))
+    # What an agent says of where its wish comes from is not asked, and not even read.
+    said = {name: value for name, value in item.payload.items() if name not in ("idempotency_key", "workflow_ref")}
+    wish = read_intent(said | {"source": "agent"})
+    usual = trade.defaults.max_attempts
+    intent = curbed(wish, parent, key=item.key, priority=PRIORITY, max_attempts=usual)
+    _check_rate(parent, trade, now)
+    origin = Origin(parent_task_id=parent.task_id, depth=depth)
+    try:
+        registry = trade.registry()
+        task = accept(intent, registry, trade.defaults, origin=origin, task_id=TaskId(trade.new_id()), now=now)
+        _check_authority(task.task, parent, registry)
+    except (AuthorError, WorldFault) as error:  # somebody may be editing the files just now
+        raise _Later(f"the authored files cannot be read: {error.message}"[:2000]) from error
+    return task
+
+
+def _check_authority(task: TaskRecord, parent: TaskRecord, registry: Registry) -> None:
+    """An agent hands work to its own role, or to those its role hands over to, on the adapters they have."""
+    profile, own = registry.profile(task.requested_profile_id), registry.profile(parent.requested_profile_id)
+    if profile.role != own.role and profile.role not in registry.handoff(own.role):
+        raise Refused(
+            f"a task of role `{own.role}` cannot ask for profile `{profile.profile_id}` of role `{profile.role}`",
+            f"name it in `[pipeline] handoff` of the role `{own.role}`",
+        )
+    usual = (parent.requested_adapter_id, profile.default_adapter_id, *profile.fallback_adapter_ids)
+    if task.requested_adapter_id is not None and task.requested_adapter_id not in usual:
+        raise Refused(f"a follow-up does not choose the adapter `{task.requested_adapter_id}`", "its profile does")
+
+
+def _check_rate(parent: TaskRecord, trade: Trade, now: datetime) -> None:
+    if trade.store.followed_since(parent.task_type, now - HOUR) >= trade.rate:
+        raise _Later(
+            f"tasks of type `{parent.task_type}` have asked for {trade.rate} follow-ups within an hour, the most that "
+            "`[runner] follow-ups-per-hour` allows: it waits"
+        )
+
+
+def _dead(item: OutboxItem, reason: str) -> Delivery:
+    dead = replace(item, status="dead", reason=reason, tries=item.tries + 1, next_try_at=None)
+    event = _event(item, reason=reason)
+    return Delivery(item=dead, events=(replace(event, event_type="delivery_failed"),))
+
+
+def _event(item: OutboxItem, **detail: object) -> NewEvent:
+    told = {"key": item.key, "kind": item.kind, **detail}
+    return NewEvent(event_type="delivery_made", task_id=item.task_id, attempt_id=item.attempt_id, detail=told)
