@@ -23,6 +23,7 @@ from keisei.records.adapter import (
     ScriptAdapter,
 )
 from keisei.records.agent import AgentConstitution
+from keisei.records.approval import ApprovalRecord
 from keisei.records.attempt import TaskAttempt
 from keisei.records.bundle import BundleWorkspace
 from keisei.records.error import AuthorError, ContractViolation, Refused
@@ -252,6 +253,31 @@ def finding(capability, status="violated", reason="2 tests failed", detail="E   
         duration_ms=1.5,
         created_at=NOW,
     )
+
+
+def answered(text, number=1):
+    """A question that a person has answered."""
+    return ApprovalRecord(
+        approval_id=f"approval-{number}",
+        kind="question",
+        key="task:task-1",
+        reason="it needs a port",
+        status="answered",
+        questions=("Which port?",),
+        created_at=NOW,
+        decided_at=NOW,
+        answer=text,
+    )
+
+
+def test_answers_of_a_person_are_never_cut():
+    short = profile(context_policy=ContextPolicy(max_prompt_chars=9000, include_recent_memory=False))
+    long = task(payload={"text": "x" * 50_000})
+
+    compiled = compile_bundle(Shelf(), order(task=long, profile=short, answers=(answered("y" * 3000),)))
+
+    assert "y" * 3000 in compiled.prompt.decode()
+    assert [each["section"] for each in json.loads(compiled.document)["cuts"]] == ["payload"]
 
 
 def done(number, status="completed", summary="Done."):
@@ -489,6 +515,7 @@ CHANGES = {
     ),
     "artifact-role": order_with(task_type=replace(VERIFY, artifact_roles=("verify-report",))),
     "history": order_with(earlier=(failed(1),)),
+    "answers": order_with(answers=(answered("It is port 8080."),)),
     "task-type": order_with(task_type=replace(VERIFY, success_policy=SuccessPolicy(require_adapter_audit=True))),
 }
 

@@ -6,11 +6,13 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from keisei.engine.budget import overspent
 from keisei.engine.settle import Chance, Ended, released, settlement
 from keisei.engine.sweep import Books, conclude
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.attempt import ExitStatus, TaskAttempt
 from keisei.records.breaker import Breaker
+from keisei.records.budget import BudgetPolicy
 from keisei.records.bundle import BundleRecord
 from keisei.records.error import ContractViolation, IllegalMove, KeiseiError, WorldFault
 from keisei.records.finding import FindingRecord
@@ -67,6 +69,8 @@ class Judged(Struct, frozen=True, kw_only=True):
     """Which side effects are allowed."""
     escalation: EscalationPolicy = "ask-via-return"
     """What the role says."""
+    questions: tuple[str, ...] = ()
+    """What the agent wants to know of a person."""
 
 
 class Workshop(Protocol):
@@ -96,10 +100,17 @@ class Stand(Struct, frozen=True, kw_only=True):
     """Time and chance, asked when they are needed."""
     stopping: Callable[[], bool]
     """Whether this runner ends what it has."""
+    held: Callable[[Claimed], str | None] = lambda _claimed: None
+    """Why a task is not to run after all; None where it is."""
+    budget: BudgetPolicy | None = None
+    """What tasks may spend that name no budget."""
 
 
 def carry(stand: Stand, claimed: Claimed) -> Settled:
     """Carry a task from its claim to its settlement. Whatever happens on the way, the attempt ends settled or lost."""
+    held = stand.held(claimed)
+    if held is not None:
+        return _held(stand, claimed, held)
     try:
         prepared = stand.workshop.prepare(claimed)
     except KeiseiError as error:
@@ -121,6 +132,12 @@ def carry(stand: Stand, claimed: Claimed) -> Settled:
     return finish(stand, claimed)
 
 
+def _held(stand: Stand, claimed: Claimed, reason: str) -> Settled:
+    """The task waits for a person who is asked already."""
+    outcome = TaskOutcome(status="blocked", machine_status="blocked", operator_summary=reason[:REASON])
+    return _settled(stand, claimed, Ended(claimed=claimed, exit_status="error", outcome=outcome, asks=False))
+
+
 def finish(stand: Stand, claimed: Claimed) -> Settled:
     """Judge and settle an attempt whose harness has returned: here, or in the runner that takes over."""
     try:
@@ -139,6 +156,8 @@ def finish(stand: Stand, claimed: Claimed) -> Settled:
         profile=judged.profile,
         escalation=judged.escalation,
         breaker=_breaker(stand.store, claimed),
+        questions=judged.questions,
+        overspent=overspent(stand.store, claimed, stand.budget),
     )
     return _settled(stand, claimed, ended)
 

@@ -20,6 +20,7 @@ from keisei.rules.prompt import Prompt, Section, lay_out
 from keisei.rules.role import ResolvedRole
 from keisei.rules.section import (
     Files,
+    answers_section,
     constitution_section,
     history_section,
     limits_section,
@@ -108,6 +109,7 @@ def _sections(source: Gathered, files: Files) -> list[Section]:
         *memory_section(order.memory if remembers else ()),
         *history_section(order.earlier),
         task_section(order.task, order.task_type, files, in_rules=source.spec is not None),
+        *answers_section(order.answers),
         *signal_section(source.signals),
         limits_section(order.adapter, order.task.budget),
         answer_section(order.profile, _ending(order), source.signals),

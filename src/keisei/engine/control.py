@@ -1,5 +1,6 @@
 """Control: what an operator orders. Each order is a move with its event and its ledger row, or a sentence why not."""
 
+from datetime import datetime
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -27,39 +28,45 @@ def cancel(desk: Desk, task_id: TaskId, reason: str, actor: str) -> TaskRecord:
     """End a task: at once where nobody runs it, at the next heartbeat where somebody does. The task as it is then."""
     for _ in range(RACES):
         task = _known(desk, task_id)
-        if task.status in TERMINAL:
-            raise Refused(f"task {task_id} is {task.status}: that is final")
         if task.status == "running":
             if desk.request_cancel(CancelOrder(task_id=task_id, reason=reason, actor=actor)):
                 desk.ring()
                 return _known(desk, task_id)
             continue
-        now = desk.now()
-        after = moves.cancel(task, canceled_outcome(reason), reason, now)
-        events = (_event("task_operator_canceled", task, reason=reason, previous_status=task.status),)
-        if desk.move(
-            TaskMove(task=after, was=task.status, events=events, ledger=(_entry("canceled", task, reason, actor),))
-        ):
-            return after
+        move = canceling(task, reason, actor, desk.now())
+        if desk.move(move):
+            return move.task
     raise _restless(task_id)
+
+
+def canceling(task: TaskRecord, reason: str, actor: str, now: datetime) -> TaskMove:
+    """The move that ends a task nobody runs. Raises Refused where there is none."""
+    if task.status in TERMINAL:
+        raise Refused(f"task {task.task_id} is {task.status}: that is final")
+    after = moves.cancel(task, canceled_outcome(reason), reason, now)
+    events = (_event("task_operator_canceled", task, reason=reason, previous_status=task.status),)
+    return TaskMove(task=after, was=task.status, events=events, ledger=(_entry("canceled", task, reason, actor),))
 
 
 def free(desk: Desk, task_id: TaskId, reason: str, actor: str, tries: int = moves.ONE_MORE) -> TaskRecord:
     """Make a blocked task, or one that waits for its retry, claimable now, with at least so many tries."""
     for _ in range(RACES):
-        task = _known(desk, task_id)
-        if task.status in TERMINAL:
-            raise Refused(f"task {task_id} is {task.status}: that is final", "queue it again as a new task")
-        if task.status not in ("blocked", "retryable_failure"):
-            raise Refused(f"task {task_id} is {task.status}: there is nothing to free")
-        after = moves.free(task, desk.now(), tries)
-        events = (_event("operator_ordered", task, order="free", reason=reason, previous_status=task.status),)
-        if desk.move(
-            TaskMove(task=after, was=task.status, events=events, ledger=(_entry("freed", task, reason, actor),))
-        ):
+        move = freeing(_known(desk, task_id), reason, actor, desk.now(), tries)
+        if desk.move(move):
             desk.ring()
-            return after
+            return move.task
     raise _restless(task_id)
+
+
+def freeing(task: TaskRecord, reason: str, actor: str, now: datetime, tries: int = moves.ONE_MORE) -> TaskMove:
+    """The move that makes a task claimable now. Raises Refused where there is none."""
+    if task.status in TERMINAL:
+        raise Refused(f"task {task.task_id} is {task.status}: that is final", "queue it again as a new task")
+    if task.status not in ("blocked", "retryable_failure"):
+        raise Refused(f"task {task.task_id} is {task.status}: there is nothing to free")
+    after = moves.free(task, now, tries)
+    events = (_event("operator_ordered", task, order="free", reason=reason, previous_status=task.status),)
+    return TaskMove(task=after, was=task.status, events=events, ledger=(_entry("freed", task, reason, actor),))
 
 
 def again(desk: Desk, task: TaskRecord, task_id: TaskId) -> TaskRecord:

@@ -15,6 +15,7 @@ from keisei.contracts.registry import schema_id
 from keisei.engine.compose import holding, spawnable_role
 from keisei.engine.ports import Library
 from keisei.records.adapter import AdapterConfig
+from keisei.records.approval import ApprovalRecord
 from keisei.records.bundle import BundleWorkspace
 from keisei.records.error import Refused
 from keisei.records.id import AgentId, AttemptId, BundleId, SkillId
@@ -89,6 +90,8 @@ class BundleOrder(Struct, frozen=True, kw_only=True):
     """Finished tasks of the same agent and profile, newest first; shown only where the profile asks for them."""
     earlier: tuple[Earlier, ...] = ()
     """Attempts at the same task that are over, oldest first."""
+    answers: tuple[ApprovalRecord, ...] = ()
+    """What earlier attempts at the same task asked and a person answered, oldest first."""
     workspace: BundleWorkspace | None = None
     """The repository the attempt begins with."""
     secret_names: tuple[str, ...] = ()

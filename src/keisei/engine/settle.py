@@ -1,6 +1,6 @@
 """Settle: the end of an attempt becomes one value that is written whole or not at all."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -9,18 +9,23 @@ from msgspec.structs import replace
 
 from keisei.contracts.check import data_of
 from keisei.engine.control import canceled_outcome
+from keisei.records.approval import ApprovalKind, ApprovalRecord
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.attempt import ExitStatus, TaskAttempt
+from keisei.records.beside import NOTHING, Beside
 from keisei.records.breaker import Breaker
 from keisei.records.event import EventType
 from keisei.records.finding import FindingRecord
+from keisei.records.id import ApprovalId
 from keisei.records.move import Claimed, NewEntry, NewEvent, Settlement
 from keisei.records.outbox import OutboxItem, OutboxKind
 from keisei.records.outcome import TaskOutcome
 from keisei.records.profile import SubagentProfile
+from keisei.records.project import ProjectApprovals
 from keisei.records.report import HarnessError
 from keisei.records.role import EscalationPolicy
 from keisei.records.task import TERMINAL, TaskRecord
+from keisei.rules import approval as approvals
 from keisei.rules import breaker as breakers
 from keisei.rules import task as moves
 from keisei.rules.retry import MOST_POSTPONED, Backoff, Failed, Step, next_step, pause
@@ -58,6 +63,12 @@ class Ended(Struct, frozen=True, kw_only=True):
     """What the role says of violations and of tries used up."""
     breaker: Breaker | None = None
     """What was known of the adapter."""
+    questions: tuple[str, ...] = ()
+    """What the agent wants to know of a person."""
+    overspent: str | None = None
+    """Why the task's own budget covers no other try; None where it does."""
+    asks: bool = True
+    """Whether a person is asked where the task is blocked; not where somebody is asked already, as of a loop."""
 
 
 class Chance(Struct, frozen=True, kw_only=True):
@@ -69,6 +80,10 @@ class Chance(Struct, frozen=True, kw_only=True):
     """0 to 1."""
     now: datetime
     """The store's time."""
+    new_id: Callable[[], str]
+    """Ids nobody has had."""
+    approvals: ProjectApprovals = ProjectApprovals()
+    """How a person is asked."""
 
 
 def settlement(ended: Ended, chance: Chance) -> Settlement:
@@ -82,16 +97,18 @@ def settlement(ended: Ended, chance: Chance) -> Settlement:
         step = _step(ended, chance)
         after, outcome = _moved(task, outcome, step, ended, chance.now)
     attempt = _closed(ended, step, chance.now)
+    asked = _asked(ended, after, step, chance)
     return Settlement(
         task=after,
         attempt=attempt,
         postponed=step is not None and step.verb == "postpone",
         findings=ended.findings,
         artifacts=ended.artifacts,
-        outbox=(*_outbox(ended, outcome, chance.now), *_notice(ended, after, chance.now)),
-        events=_events(ended, after, attempt, step),
+        outbox=(*_outbox(ended, outcome, chance.now), *_notice(ended, after, chance.now), *asked.outbox),
+        events=(*_events(ended, after, attempt, step), *asked.events),
         ledger=(_entry(ended, after, attempt),),
         breaker=_breaker(ended, chance.now),
+        approvals=asked.approvals,
     )
 
 
@@ -114,8 +131,7 @@ def lost(claimed: Claimed, by: str, chance: Chance) -> Settlement:
     outcome = TaskOutcome(status="retryable_failure", machine_status="needs_retry", operator_summary=message)
     ended = Ended(claimed=claimed, exit_status="lost", outcome=outcome)
     if began or claimed.postponed >= MOST_POSTPONED:
-        at_once = Chance(backoff=Backoff(first_s=0.0, cap_s=0.0), jitter=0.0, now=chance.now)
-        found = settlement(ended, at_once)
+        found = settlement(ended, replace(chance, backoff=Backoff(first_s=0.0, cap_s=0.0), jitter=0.0))
     else:
         wait = pause(chance.backoff, claimed.postponed, chance.jitter) if claimed.postponed else timedelta(0)
         found = _released(ended, message, chance.now + wait, chance.now)
@@ -147,7 +163,7 @@ def _step(ended: Ended, chance: Chance) -> Step:
         violated=any(each.status == "violated" and each.severity == "block" for each in ended.findings),
         postponed=ended.claimed.postponed,
     )
-    return next_step(
+    step = next_step(
         ended.claimed.task,
         failed,
         policy=ended.escalation,
@@ -155,6 +171,8 @@ def _step(ended: Ended, chance: Chance) -> Step:
         jitter=chance.jitter,
         now=chance.now,
     )
+    overspent = ended.overspent if step.verb == "retry" else None
+    return step if overspent is None else Step(verb="block", why=overspent)
 
 
 def _moved(
@@ -290,6 +308,34 @@ def _notice(ended: Ended, after: TaskRecord, now: datetime) -> tuple[OutboxItem,
         "text": said,
     }
     return (_item(ended, "external_message", NOTICE, message, None, now),)
+
+
+def _asked(ended: Ended, after: TaskRecord, step: Step | None, chance: Chance) -> Beside:
+    """A task that waits for a person needs one: the approval, its messages, its event."""
+    if after.status != "blocked" or not ended.asks:
+        return NOTHING
+    kind = _kind(ended, step)
+    approval = ApprovalRecord(
+        approval_id=ApprovalId(chance.new_id()),
+        kind=kind,
+        key=f"{'budget' if kind == 'budget' else 'task'}:{after.task_id}",
+        reason=(after.last_error or "")[: approvals.REASON] or "the task is blocked",
+        task_id=after.task_id,
+        attempt_id=ended.claimed.attempt.attempt_id,
+        workflow_id=after.workflow_ref.workflow_id if after.workflow_ref is not None else None,
+        schedule_id=after.schedule_id,
+        questions=ended.questions,
+        evidence=tuple(name for name in approvals.LOOKED_AT if name in ended.evidence),
+        created_at=chance.now,
+        decided_at=None,
+    )
+    return approvals.asked(approval, chance.approvals)
+
+
+def _kind(ended: Ended, step: Step | None) -> ApprovalKind:
+    if ended.overspent is not None and step is not None and step.why == ended.overspent:
+        return "budget"
+    return "question" if ended.questions else "task"
 
 
 def _unless(allowed: bool, what: str) -> str | None:  # noqa: FBT001 - reads as a sentence where it is used

@@ -6,6 +6,7 @@ from typing import Protocol
 from keisei.engine.ports import Store
 from keisei.engine.settle import Chance, canceled, lost
 from keisei.records.breaker import Breaker
+from keisei.records.budget import Grant, Tally
 from keisei.records.id import RunnerId, TaskId
 from keisei.records.move import Claimed, Progress, Settled, Settlement, Sweep
 from keisei.records.task import TaskRecord
@@ -27,6 +28,12 @@ class Books(Protocol):
 
     def breakers(self) -> list[Breaker]:
         """What is known of adapters."""
+
+    def spent_by(self, task_id: TaskId) -> Tally:
+        """What its task has spent."""
+
+    def grants(self, day: str | None, task_id: TaskId | None = None) -> list[Grant]:
+        """What was granted to its task."""
 
 
 def recover(store: Store, sweep: Sweep, chance: Chance, salvage: Callable[[Claimed], None]) -> list[Claimed]:

@@ -31,7 +31,8 @@ STATUSES = """\
 - `file_changes`: every file of the repository that you created, changed or deleted, relative to its root; `[]` for \
 none. The list is compared with the real difference.
 - `artifact_paths`: every file you left in the artifact folder, relative to it; `[]` for none. Each must be there.
-- `retry_after_seconds`: only where somebody asks you to wait, such as a rate limit; otherwise leave it out."""
+- `retry_after_seconds`: only where somebody asks you to wait, such as a rate limit; otherwise leave it out.
+- `questions`: only with `blocked`: a list of what a person has to tell you; the next attempt is given the answers."""
 FOLLOW_UPS = """\
 - `follow_up_tasks`: work that should be done next, each an object with `task_type`, `source` and `payload`, and with \
 `subject` and `description` where they help; `[]` for none. They are queued after verification, not by you."""

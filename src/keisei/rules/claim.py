@@ -14,6 +14,7 @@ from keisei.records.form import JsonObject
 from keisei.records.intent import TaskIntent
 from keisei.records.outcome import MachineStatus, OutcomeStatus, TaskOutcome
 from keisei.records.report import HarnessError
+from keisei.rules import question as asking
 from keisei.rules.artifact import WORDS, ClaimedChange, claimed_change
 
 STATUSES: Final[Mapping[str, OutcomeStatus]] = {
@@ -38,7 +39,13 @@ LONGEST_WAIT_S: Final = 604_800.0
 """Nobody is believed to need more than a week."""
 LONGEST_TEXT: Final = 4096
 """Characters of a path or a signal."""
-MOST: Final = {"file_changes": 20_000, "artifact_paths": 1000, "follow_up_tasks": 100, "external_messages": 100}
+MOST: Final = {
+    "file_changes": 20_000,
+    "artifact_paths": 1000,
+    "follow_up_tasks": 100,
+    "external_messages": 100,
+    "questions": asking.MOST,
+}
 """Items of each list; an answer with more is refused as a whole."""
 
 
@@ -59,6 +66,8 @@ class Claim(Struct, frozen=True, kw_only=True):
     """What the harness failed by."""
     retry_after_s: float | None = None
     """A wait that the answer asks for."""
+    questions: tuple[str, ...] = ()
+    """What it wants to know of a person."""
 
 
 class Unread(Exception):
@@ -79,7 +88,14 @@ def read(answer: Mapping[str, Any]) -> Claim:
         follow_up_tasks=tuple(_intent(number, each) for number, each in enumerate(_list(answer, "follow_up_tasks"))),
         external_messages=tuple(map(_message, _list(answer, "external_messages"))),
     )
-    return Claim(kind="claims", outcome=outcome, exit_status="ok", changes=changes, retry_after_s=_wait(answer))
+    return Claim(
+        kind="claims",
+        outcome=outcome,
+        exit_status="ok",
+        changes=changes,
+        retry_after_s=_wait(answer),
+        questions=_questions(answer),
+    )
 
 
 def _status(answer: Mapping[str, Any]) -> tuple[OutcomeStatus, MachineStatus]:
@@ -155,6 +171,15 @@ def _message(value: object) -> JsonObject:
     if not isinstance(value, dict):
         raise Unread(_wrong("external_messages", "a list of objects", [value]))
     return value
+
+
+def _questions(answer: Mapping[str, Any]) -> tuple[str, ...]:
+    """One question, or a list of them; `none` asks nothing."""
+    value = answer.get("questions")
+    for each in (said := [value] if isinstance(value, str) else _list(answer, "questions")):
+        if not isinstance(each, str):
+            raise Unread(_wrong("questions", "a list of strings", [each]))
+    return tuple(cut(each.strip(), asking.LONGEST) for each in said if asking.is_question(each))
 
 
 def _wait(answer: Mapping[str, Any]) -> float | None:

@@ -19,6 +19,7 @@ from keisei.records.problem import printable
 from keisei.records.report import AgentReport, ErrorKind, HarnessError
 from keisei.rules.answer import last_object, reread
 from keisei.rules.claim import SUMMARY, Claim, Unread, cut, read
+from keisei.rules.question import reported
 
 RAW_HEAD, RAW_TAIL = 4096, 12_288
 """Bytes of the last message that an outcome quotes: its beginning, and its end, where the answer stands."""
@@ -61,6 +62,8 @@ def decode(report: AgentReport, end: Exit, *, complete_by_exit_code: bool) -> Cl
         status = "timeout" if error.kind == "timeout" else "error"
         reason = f"harness error ({error.kind}): {_line(error.message)}"
         claim = replace(_failed("harness_error", reason, status), error=error, retry_after_s=claim.retry_after_s)
+    elif not claim.questions:
+        claim = replace(claim, questions=reported(report.text))
     return replace(claim, outcome=replace(claim.outcome, raw_output=raw))
 
 

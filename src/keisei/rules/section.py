@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from keisei.records.adapter import AdapterConfig
+from keisei.records.approval import ApprovalRecord
 from keisei.records.attempt import TaskAttempt
 from keisei.records.finding import FindingRecord
 from keisei.records.intent import Budget
@@ -148,6 +149,21 @@ def _failure(earlier: Earlier, number: int, priority: Priority) -> Piece:
 def _told(finding: FindingRecord) -> str:
     head = f"{finding.capability} is {finding.status}: {finding.reason}"
     return f"{head}\n{finding.detail}" if finding.detail else head
+
+
+def answers_section(answers: Sequence[ApprovalRecord]) -> list[Section]:
+    """What earlier attempts at this task asked and a person answered, oldest first. It is never cut."""
+    if not answers:
+        return []
+    pieces = [piece for number, each in enumerate(answers, start=1) for piece in _answered(each, number)]
+    return [_section("Answers from the operator", *pieces)]
+
+
+def _answered(approval: ApprovalRecord, number: int) -> Iterable[Piece]:
+    asked = "\n\n".join(approval.questions) or approval.reason
+    words = "Questions of an earlier attempt:" if approval.questions else "An earlier attempt came to a stop:"
+    yield Piece(name=f"question {number}", words=words, text=asked)
+    yield Piece(name=f"answer {number}", words="A person has answered:", text=approval.answer or "")
 
 
 def task_section(task: TaskRecord, task_type: TaskTypeSpec, files: Files, *, in_rules: bool) -> Section:

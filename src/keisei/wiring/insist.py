@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from keisei.engine.ports import Store
 from keisei.records.breaker import Breaker
+from keisei.records.budget import Grant, Tally
 from keisei.records.error import WorldFault
 from keisei.records.id import TaskId
 from keisei.records.move import Progress, Settled, Settlement
@@ -38,6 +39,14 @@ class Insistent:
     def breakers(self) -> list[Breaker]:
         """As the store's."""
         return self._insist(self._store.breakers)
+
+    def spent_by(self, task_id: TaskId) -> Tally:
+        """As the store's."""
+        return self._insist(lambda: self._store.spent_by(task_id))
+
+    def grants(self, day: str | None, task_id: TaskId | None = None) -> list[Grant]:
+        """As the store's."""
+        return self._insist(lambda: self._store.grants(day, task_id))
 
     def _insist(self, work: Callable[[], T]) -> T:
         wait = FIRST_S

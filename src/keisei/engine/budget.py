@@ -1,0 +1,212 @@
+"""Budget: what may be spent, what is left of it today, and what an operator allows beside it."""
+
+import math
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct
+
+from keisei.engine.ports import Store
+from keisei.records.approval import ApprovalRecord
+from keisei.records.beside import Beside
+from keisei.records.budget import Amount, BudgetPolicy, Grant, Tally
+from keisei.records.error import Refused
+from keisei.records.id import AdapterId, AgentId, TaskId
+from keisei.records.intent import Budget
+from keisei.records.move import Claimed, NewEntry, NewEvent
+from keisei.records.project import ProjectAmount, ProjectBudget
+from keisei.records.task import TaskRecord
+from keisei.rules import budget as rules
+
+T = TypeVar("T", int, float)
+
+
+class Purse(Protocol):
+    """What one attempt asks of the store."""
+
+    def spent_by(self, task_id: TaskId) -> Tally:
+        """What all attempts of one task have reserved and spent."""
+
+    def grants(self, day: str | None, task_id: TaskId | None = None) -> list[Grant]:
+        """What was granted for a day, or for a task."""
+
+
+class Balance(Struct, frozen=True, kw_only=True):
+    """One limit and what is left of it, or one spender without a limit. Of one UTC day."""
+
+    scope: str
+    """`day`, `agent:<id>` or `adapter:<id>`."""
+    limit: Amount
+    """What may be spent; None where there is no limit."""
+    granted: Amount
+    """What was allowed beside it."""
+    spent: Amount
+    """What is known to be spent; None where attempts ended and none of them said it."""
+    reserved: Amount
+    """What open attempts may still spend."""
+    unknown: Amount
+    """What ended attempts have not accounted for, and are charged with."""
+    left: Amount
+    """What may still be spent; None where there is no limit."""
+    attempts: int
+    """How many attempts."""
+    unpriced: int
+    """How many of them ended without saying what they cost: the money spent is more than what is known."""
+    uncounted: int
+    """How many of them ended without saying how many tokens they used; likewise."""
+
+
+def policy_of(budget: ProjectBudget | None) -> BudgetPolicy | None:
+    """The limits of a project; None where it has none."""
+    if budget is None:
+        return None
+    return BudgetPolicy(
+        task=_amount(budget.task),
+        day=_amount(budget.day),
+        agents={AgentId(name): _amount(each) for name, each in budget.agents.items()},
+        adapters={AdapterId(name): _amount(each) for name, each in budget.adapters.items()},
+        exhausted=budget.when_exhausted,
+    )
+
+
+def spending(store: Store, policy: BudgetPolicy | None, now: datetime) -> list[Balance]:
+    """Today: everything together, every limit, and everybody who spent without one. UTC days."""
+    tallies, grants = store.tallies(rules.day_of(now)), store.grants(rules.day_name(now))
+    limits = policy or BudgetPolicy()
+    agents = dict.fromkeys((*limits.agents, *(each.agent for each in tallies if each.agent is not None)))
+    adapters = dict.fromkeys((*limits.adapters, *(each.adapter_id for each in tallies)))
+    rows = [_balance("day", limits.day, tallies, grants)]
+    for agent in agents:
+        own = [each for each in tallies if each.agent == agent]
+        rows.append(_balance(f"agent:{agent}", limits.agents.get(agent, Amount()), own, grants))
+    for adapter in adapters:
+        own = [each for each in tallies if each.adapter_id == adapter]
+        rows.append(_balance(f"adapter:{adapter}", limits.adapters.get(adapter, Amount()), own, grants))
+    return rows
+
+
+def grant(  # noqa: PLR0913 - what, for whom, why, who
+    store: Store, scope: str, amount: Amount, *, reason: str, actor: str, grant_id: str
+) -> Grant:
+    """Allow more, for this UTC day or for one task, and let what waits be looked at again.
+
+    The same id twice is the same grant. Raises Refused for an amount of nothing.
+    """
+    if not (amount.usd or amount.tokens):
+        raise Refused("nothing is granted", "name an amount above 0, in dollars or in tokens")
+    now = store.now()
+    day = None if scope.startswith("task:") else rules.day_name(now)
+    made = Grant(grant_id=grant_id, scope=scope, day=day, amount=amount, reason=reason, actor=actor, created_at=now)
+    told = {"scope": scope, "day": day, "usd": amount.usd, "tokens": amount.tokens, "reason": reason}
+    task_id = TaskId(scope.removeprefix("task:")) if day is None else None
+    event = NewEvent(event_type="budget_granted", task_id=task_id, detail=told | {"actor": actor})
+    entry = NewEntry(kind="budget_granted", actor=actor, subject=scope, body=told)
+    if store.grant(made, Beside(events=(event,), ledger=(entry,))):
+        store.ring()
+    return made
+
+
+def grant_again(  # noqa: PLR0913, PLR0917 - an approval, its task, the limits, why, who
+    store: Store, approval: ApprovalRecord, task: TaskRecord, policy: BudgetPolicy | None, reason: str, actor: str
+) -> None:
+    """Allow once more what the task needs, of the limit that held it. Approving twice grants once."""
+    scope = str(approval.detail.get("scope") or f"task:{task.task_id}")
+    amount = _needed(store, task, policy or BudgetPolicy(), scope)
+    if amount.usd or amount.tokens:
+        grant(store, scope, amount, reason=reason, actor=actor, grant_id=approval.approval_id)
+
+
+def overspent(store: Purse, claimed: Claimed, policy: BudgetPolicy | None) -> str | None:
+    """Why a task's own budget covers no other try, by what is known to be spent; None where it does or needs none."""
+    task = claimed.task
+    limit = own_limit(task, policy or BudgetPolicy())
+    if limit == Amount():
+        return None
+    granted = _sum(each.amount for each in store.grants(None, task.task_id))
+    spent = _sum([store.spent_by(task.task_id).spent, rules.used(claimed.attempt.usage)])
+    if limit.usd is not None and spent.usd >= limit.usd + granted.usd:
+        return f"its budget is used up ({spent.usd:.2f} of {limit.usd + granted.usd:.2f} US dollars)"
+    if limit.tokens is not None and spent.tokens >= limit.tokens + granted.tokens:
+        return f"its budget is used up ({spent.tokens:,} of {limit.tokens + granted.tokens:,} tokens)"
+    return None
+
+
+def own_limit(task: TaskRecord, policy: BudgetPolicy) -> Amount:
+    """What a task may spend over all its attempts: what it says, else what the project says."""
+    own = task.budget or Budget()
+    return Amount(
+        usd=policy.task.usd if own.max_cost_usd is None else own.max_cost_usd,
+        tokens=policy.task.tokens if own.max_tokens is None else own.max_tokens,
+    )
+
+
+def _needed(store: Store, task: TaskRecord, policy: BudgetPolicy, scope: str) -> Amount:
+    """What one more run may cost, and what the limit that held it is overdrawn by."""
+    own = own_limit(task, policy)
+    if scope.startswith("task:"):
+        return own
+    held = next((each for each in spending(store, policy, store.now()) if each.scope == scope), None)
+    if held is None:
+        return own
+    over = _sum([held.spent, held.reserved, held.unknown])
+    allowed = _sum([held.limit, held.granted])
+    return Amount(
+        usd=_more(own.usd, held.limit.usd, over.usd - allowed.usd),
+        tokens=_more(own.tokens, held.limit.tokens, over.tokens - allowed.tokens),
+    )
+
+
+def _more(own: T | None, limit: T | None, overdrawn: T) -> T | None:
+    """Nothing where there is no limit; else the task's own, or the limit once more, with what is overdrawn made up."""
+    if limit is None:
+        return None
+    return (limit if own is None else own) + max(overdrawn, type(overdrawn)(0))
+
+
+def _balance(scope: str, limit: Amount, tallies: list[Tally], grants: list[Grant]) -> Balance:
+    granted = _sum(each.amount for each in grants if each.scope == scope)
+    spent, reserved, unknown = (
+        _sum(getattr(each, part) for each in tallies) for part in ("spent", "reserved", "unknown")
+    )
+    charged = _sum([spent, reserved, unknown])
+    unpriced, uncounted = sum(each.unpriced for each in tallies), sum(each.uncounted for each in tallies)
+    return Balance(
+        scope=scope,
+        limit=limit,
+        granted=Amount(usd=granted.usd, tokens=granted.tokens),
+        spent=Amount(
+            usd=None if unpriced and not spent.usd else spent.usd,
+            tokens=None if uncounted and not spent.tokens else spent.tokens,
+        ),
+        reserved=Amount(usd=reserved.usd, tokens=reserved.tokens),
+        unknown=Amount(usd=unknown.usd, tokens=unknown.tokens),
+        left=Amount(
+            usd=_left(limit.usd, granted.usd, charged.usd),
+            tokens=_left(limit.tokens, granted.tokens, charged.tokens),
+        ),
+        attempts=sum(each.attempts for each in tallies),
+        unpriced=unpriced,
+        uncounted=uncounted,
+    )
+
+
+def _left(limit: T | None, granted: T, charged: T) -> T | None:
+    return None if limit is None else max(type(limit)(0), limit + granted - charged)
+
+
+class _Total(NamedTuple):
+    """Both units, counted."""
+
+    usd: float
+    tokens: int
+
+
+def _sum(amounts: Iterable[Amount | _Total]) -> _Total:
+    """Them together; what nobody knows adds nothing."""
+    given = list(amounts)
+    return _Total(math.fsum(each.usd or 0.0 for each in given), sum(each.tokens or 0 for each in given))
+
+
+def _amount(given: ProjectAmount | None) -> Amount:
+    return Amount() if given is None else Amount(usd=given.max_cost_usd, tokens=given.max_tokens)
