@@ -6,81 +6,8 @@ import os
 import pytest
 
 from keisei.testing.model import ScriptedModel
-from tests.cli.shop import TIME, Shop, bare
-
-OK = {"status": "completed", "machine_status": "ok", "operator_summary": "done"}
-PROFILE = {
-    "profile_id": "lumen",
-    "style": "claude-like",
-    "role": "Subscription-backed implementation / migration agent",
-    "system_prompt_parts": ["Prefer small changes."],
-    "skills": ["repo-editing", "code-review"],
-    "default_adapter": "shell",
-    "tool_policy": {"allow_repo_changes": True},
-    "context_policy": {"include_recent_task_memory": True, "max_prompt_chars": 9000},
-    "result_schema": {"primary_output": "x", "allow_follow_up_tasks": True, "allow_external_messages": False},
-    "integration_policies": {"aibtc": "none"},
-}
-RUNTIME = {
-    "runtimeName": "lumen-1",
-    "runtimePolicy": "Be brief.",
-    "stateDir": "./state",
-    "logDir": "./state/logs",
-    "artifactDir": "./state/artifacts",
-    "dbPath": "./state/runtime.db",
-    "lockPath": "./state/dispatch.lock",
-    "defaultProfile": "lumen",
-    "defaultAdapter": "shell",
-    "maxAttempts": 2,
-    "retryBackoffSeconds": 60,
-    "profiles": {"lumen": "./profiles/lumen.json"},
-    "adapters": {"shell": {"mode": "script", "command": "sh", "timeoutMs": 20000, "retry_hint_service": "aibtc"}},
-}
-
-
-class Runtime(Shop):
-    """A deployment of the original."""
-
-    def __init__(self, shell):
-        super().__init__(shell)
-        self.home = self.folder / "deploy"
-        (self.home / "profiles").mkdir(parents=True)
-        self.write("profiles/lumen.json", PROFILE)
-        self.write("runtime.json", RUNTIME)
-
-    def write(self, name, data):
-        (self.home / name).write_text(json.dumps(data))
-
-    def configure(self, **more):
-        self.write("runtime.json", RUNTIME | more)
-
-    def call(self, verb, *words):
-        """A verb that does as it is told: what it prints, and what it says beside."""
-        done = self.run("compat", verb, "--config", self.home / "runtime.json", *words)
-        assert done.code == 0, done
-        return json.loads(done.out), done.err
-
-    def intake(self, **task):
-        told, err = self.call(
-            "intake", "--json", json.dumps({"kind": "readiness", "source": "s", "payload": {}} | task)
-        )
-        assert err == ""
-        return told
-
-    def script(self, text, kind="readiness", payload=None, **task):
-        """Queue a script, run it, and say what run-once says."""
-        payload = {"args": ["-c", text]} | (payload or {})
-        told = self.intake(kind=kind, payload=payload, **{"max_attempts": 1} | task)
-        ran, err = self.call("run-once")
-        assert ran.get("task_id", told["task_id"]) == told["task_id"]
-        return ran, err
-
-    def stored(self):
-        """The newest task as it is stored."""
-        self.shell.setenv("KEISEI_DATABASE_URL", f"sqlite://{self.home}/state/keisei/state.db")
-        (task,) = self.json("task", "list", "--limit", 1)
-        self.shell._monkeypatch.delenv("KEISEI_DATABASE_URL")
-        return task
+from tests.cli.deployment import OK, PROFILE, RUNTIME, Runtime, answer
+from tests.cli.shop import TIME, bare
 
 
 @pytest.fixture
@@ -88,10 +15,6 @@ def runtime(shell):
     made = Runtime(shell)
     yield made
     made.close()
-
-
-def answer(**more):
-    return f"echo '{json.dumps(OK | more)}'"
 
 
 def test_a_task_is_taken_in_run_and_told_in_the_originals_shapes(runtime):
@@ -294,10 +217,43 @@ def test_an_artifact_that_is_declared_must_be_there(runtime, payload):
 
 def test_what_an_earlier_phase_wrote_is_an_input(runtime):
     payload = {"phase": "execute", "proposal_artifact": "plan.md", "implementation_artifact": "report.md"}
+    write = f'echo x > "$AGENT_RUNTIME_ARTIFACT_DIR/report.md"; {answer()}'
 
-    ran, _ = runtime.script(f'echo x > "$AGENT_RUNTIME_ARTIFACT_DIR/report.md"; {answer()}', payload=payload)
+    missing, err = runtime.script(write, payload=payload)
+    runtime.artifacts.mkdir(exist_ok=True, parents=True)
+    (runtime.artifacts / "plan.md").write_text("the plan")
+    there, _ = runtime.script(write, payload=payload)
 
-    assert ran["status"] == "completed"
+    assert list(missing) == ["ok", "status", "task_id", "attempt_id", "input_issues"]
+    assert (missing["ok"], missing["status"]) == (False, "blocked")
+    assert missing["input_issues"] == ["proposal artifact missing from disk: plan.md"]
+    assert "blocked <1>: the payload does not fit: proposal artifact missing from disk: plan.md" in bare(err)[0]
+    assert there["status"] == "completed"
+    assert (runtime.artifacts / "plan.md").read_text() == "the plan"
+
+
+@pytest.mark.parametrize(
+    ("payload", "issues"),
+    [
+        ({"phase": "plan", "implementation_artifact": "a.md"}, None),
+        ({"phase": "execute", "implementation_artifact": "a.md"}, None),
+        ({"phase": "charter", "proposal_artifact": "a.md"}, None),
+        ({"phase": ["execute"], "proposal_artifact": "a.md"}, None),
+        (
+            {"phase": "verify", "proposal_artifact": "../../x", "implementation_artifact": "/etc/passwd"},
+            ["proposal artifact missing from disk: ../../x", "implementation artifact missing from disk: /etc/passwd"],
+        ),
+        (
+            {"phase": "verify", "proposal_artifact": "a", "workflow_id": "../.."},
+            ["proposal artifact missing from disk: a"],
+        ),
+    ],
+    ids=["plan", "own", "word", "list", "outside", "workflow"],
+)
+def test_only_what_an_earlier_phase_writes_is_looked_for(runtime, payload, issues):
+    ran, _ = runtime.script(answer(), payload=payload)
+
+    assert ran.get("input_issues") == issues
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,52 @@
+"""`keisei compat schedule-create`, `schedule-tick`: schedules, in the original's shapes."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from keisei.cli.compat.opened import config_option, data_options, given, opened_runtime
+from keisei.cli.desk import actor
+from keisei.cli.output import emit_json
+from keisei.records.error import OperatorError
+
+
+@click.command("schedule-create")
+@config_option
+@data_options
+def schedule_create(config: Path, text: str | None, file: str | None) -> int:
+    """Make a schedule, or change the one of that name. Saying the same twice fires nothing."""
+    from keisei.engine.schedule import upsert
+    from keisei.wiring.compat_shape import schedule_shape
+    from keisei.wiring.fresh import new_id
+
+    data = given(text, file, "schedule")
+    with opened_runtime(config) as opened:
+        schedule = upsert(opened.store, opened.registry, opened.defaults(), new_id, data, actor())
+    emit_json({"upserted": True, "schedule": None if schedule.record is None else schedule_shape(schedule.record)})
+    return 0
+
+
+@click.command("schedule-tick")
+@config_option
+@click.option("--at", help="As if it were then; an ISO 8601 time.")
+def schedule_tick(config: Path, at: str | None) -> int:
+    """Queue what is due. A moment in the future lets no schedule fire more than once, nor loses its slots."""
+    from keisei.engine.schedule import tick
+    from keisei.wiring.fresh import new_id
+
+    moment = None if at is None else _moment(at)
+    with opened_runtime(config) as opened:
+        done = tick(opened.store, opened.registry, opened.defaults(), new_id, at=moment)
+    told = {"schedulesEvaluated": done.evaluated, "tasksCreated": len(done.task_ids), "taskIds": list(done.task_ids)}
+    emit_json(told)
+    return 0
+
+
+def _moment(text: str) -> datetime:
+    """A moment in UTC; one without a zone is meant in UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise OperatorError(f"--at `{text}` is no time", "write it as 2026-01-31T09:00:00Z") from error
