@@ -9,11 +9,13 @@ PY := .venv/bin/python
 # Extra arguments for pytest: make test ARGS="-k lint -x"
 ARGS ?=
 
-# How long a soak is, on each store: kills of processes, simulated fleets, rounds of threads that write at once.
+# How long a soak is, on each store: kills of processes, simulated fleets, rounds of threads that write at once, months
+# of a house that runs itself.
 KILLS ?= 1000
 SEED ?= 1
 SIMULATIONS ?= 200
 ROUNDS ?= 400
+MONTHS ?= 5
 
 .PHONY: help setup setup-test setup-bench demo test check format format-check lint types imports schemas docs docs-check \
   bench soak requirements clean
@@ -68,9 +70,11 @@ bench: setup-bench ## Measure: every file of bench/ in turn; the queue takes som
 	  echo "== $$bench"; $(PY) "$$bench" || failed="$$failed $$bench"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
-soak: setup-test ## Kill runners again and again and see that nothing is lost: KILLS= SEED= SIMULATIONS= ROUNDS=
+soak: setup-test ## Kill runners again and again and see that nothing is lost: KILLS= SEED= SIMULATIONS= ROUNDS= MONTHS=
 	@$(PY) -m tests.system.storm --store sqlite --kills $(KILLS) --seed $(SEED)
 	@$(PY) -m tests.system.storm --store postgres --kills $(KILLS) --seed $(SEED)
+	@$(PY) -m tests.system.month --store sqlite --months $(MONTHS) --seed $(SEED)
+	@$(PY) -m tests.system.month --store postgres --months $(MONTHS) --seed $(SEED)
 	@KEISEI_SIMULATIONS=$(SIMULATIONS) KEISEI_WALKS=$(SIMULATIONS) KEISEI_STORM=$(ROUNDS) \
 	  $(PY) -m pytest -q -n 2 tests/store/test_simulation.py tests/store/test_model.py tests/store/test_storm.py
 

@@ -1,5 +1,6 @@
 """Write what is generated: schemas, reference pages, tables of docs/map.md. With --check, fail where one is stale."""
 
+import inspect
 import json
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from keisei.cli import agent, capability
-from keisei.cli.app import COMMANDS, app
+from keisei.cli.app import app
 from keisei.cli.door import EXITS
 from keisei.cli.role import resolved_roles
 from keisei.cli.role_page import role_page
@@ -153,17 +154,10 @@ def map_tables() -> dict[str, str]:
 
 
 def command_files() -> Iterator[tuple[str, str]]:
-    modules = {name: target.split(":")[0].rsplit(".", 1)[-1] for name, (target, _) in COMMANDS.items()}
     for name, command in commands():
-        if isinstance(command, click.Group):
-            continue
-        first, *rest = name.split()
-        noun = (
-            modules[rest[0]]
-            if first == "keisei"
-            else {"kei-agent-runtime": "agent", "kei-capability": "capability"}[first]
-        )
-        yield f"`{name}`", f"`src/keisei/cli/{noun}.py`"
+        if not isinstance(command, click.Group) and command.callback is not None:
+            module = inspect.unwrap(command.callback).__module__
+            yield f"`{name}`", f"`src/{module.replace('.', '/')}.py`"
 
 
 def map_page() -> str:

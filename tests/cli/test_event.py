@@ -1,6 +1,9 @@
 """`keisei event`: what happened, in order, by task, by kind, and as it comes."""
 
+import json
+import re
 import signal
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -90,3 +93,28 @@ def test_events_are_told_as_they_come_until_interrupted(shop):
 def hear_interrupts():
     """A background job of a script inherits interrupts that are ignored; a person's shell does not."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_events_are_exported_as_cloud_events(shop):
+    task = shop.add("true")
+    shop.work()
+
+    told = [json.loads(line) for line in shop.out("event", "export").splitlines()]
+
+    assert [each["type"] for each in told] == [
+        f"keisei.{each['event_type']}" for each in shop.json("event", "list", "--limit", 1000)
+    ]
+    assert {each["specversion"] for each in told} == {"1.0"}
+    assert len({(each["source"], each["id"]) for each in told}) == len(told)
+    claimed = told[1]
+    assert claimed["subject"] == task
+    assert claimed["data"]["fence"] == 1
+    assert all(re.fullmatch("[a-z0-9]{1,20}", name) for each in told for name in each)  # names that CloudEvents takes
+    assert all(datetime.fromisoformat(each["time"]).utcoffset() == timedelta(0) for each in told)
+
+
+def test_an_export_goes_on_where_the_last_one_ended(shop):
+    first, second = shop.add("true"), shop.add("true")
+
+    assert [json.loads(line)["subject"] for line in shop.out("event", "export", "--after", 1).splitlines()] == [second]
+    assert [json.loads(line)["id"] for line in shop.out("event", "export", "--task", first).splitlines()] == ["1"]

@@ -1,10 +1,10 @@
-"""Help: every command explains itself, and the first page fits a small terminal."""
+"""Help: every command explains itself, and the first page says what each is for."""
 
 import click
 import pytest
 
 from keisei.cli.agent import runtime
-from keisei.cli.app import app
+from keisei.cli.app import COMMANDS, SECTIONS, app
 from keisei.cli.capability import seed
 
 DOORS = {"keisei": app, "kei-agent-runtime": runtime, "kei-capability": seed}
@@ -38,12 +38,12 @@ def test_a_command_explains_itself_within_100_columns(shell, door, words):
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("columns", [80, 100])
-def test_the_first_page_fits_a_screen(shell, door, columns):
+def test_the_first_page_fits_one_screen(shell, door, columns):
     shell.setenv("COLUMNS", columns)
 
     lines = shell.run("--help", command=door).out.splitlines()
 
-    assert len(lines) <= 32
+    assert len(lines) <= 48
     assert max(map(len, lines)) <= 100
 
 
@@ -55,8 +55,9 @@ def test_a_short_h_is_help_too(shell, words):
 def test_every_command_of_the_table_has_a_line_that_stands_alone(shell):
     done = shell.run("--help")
 
-    listed = done.out.split("Commands:\n")[1].splitlines()
-    assert [line.split()[0] for line in listed] == sorted(line.split()[0] for line in listed)
+    first = next(iter(SECTIONS))
+    listed = [line for line in done.out.split(f"{first}:\n")[1].splitlines() if line.startswith("  ")]
+    assert sorted(line.split()[0] for line in listed) == sorted(COMMANDS)
     assert all(line.endswith(".") for line in listed)
 
 

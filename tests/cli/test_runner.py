@@ -29,7 +29,8 @@ def test_work_is_done_until_there_is_none(shop):
 
     assert lines[0] == "ready for tasks of project shop, 2 at once"
     assert lines[-1] == "2 attempts taken"
-    assert sorted(line.split(maxsplit=2)[0] for line in lines[1:-1]) == ["blocked", "completed", "started", "started"]
+    happened = sorted(line.split(maxsplit=2)[0] for line in lines[1:-1])
+    assert happened == ["blocked", "completed", "message", "started", "started"]
     assert bare(shop.work()) == ["ready for tasks of project shop, 2 at once", "0 attempts taken"]
 
 
@@ -53,14 +54,15 @@ def test_happenings_are_told_as_data_too(shop):
     told = [json.loads(line) for line in shop.out("runner", "--until-idle", "--jobs", 1, "--json").splitlines()]
 
     assert told[0] == {"event": "ready", "project": "shop", "jobs": 1}
-    assert [each["event"] for each in told[1:]] == ["started", "blocked", "done"]
+    assert [each["event"] for each in told[1:]] == ["started", "blocked", "message", "done"]
     assert told[2] == {
         "event": "blocked",
         "task_id": task_id,
         "attempt_id": shop.attempt(task_id),
         "detail": "attempts used up (1 of 1): it ended with exit 3",
     }
-    assert told[3] == {"event": "done", "attempts": 1}
+    assert (told[3]["task_id"], "needs you" in told[3]["detail"]) == (task_id, True)
+    assert told[4] == {"event": "done", "attempts": 1}
 
 
 def test_many_attempts_that_begin_at_once_do_not_disturb_each_other(shop):

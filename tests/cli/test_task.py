@@ -444,7 +444,7 @@ def test_watching_what_is_over_tells_its_story(shop):
     done = shop.run("task", "watch", task_id)
 
     assert done.code == 3
-    assert bare(done.out)[-1] == "<3> blocked: attempts used up (1 of 1): it ended with exit 1"
+    assert bare(done.out)[-1] == "<4> blocked: attempts used up (1 of 1): it ended with exit 1"
     assert "hidden" not in done.out
 
 

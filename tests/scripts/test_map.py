@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import inspect
 import re
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
+from keisei.cli.agent import runtime
 from keisei.cli.app import app
+from keisei.cli.capability import seed
 from keisei.contracts.registry import FORMS, NAMES, RECORDS
 from keisei.records.problem import CODES
 from keisei.settings import SETTINGS
@@ -76,13 +79,12 @@ def test_an_authored_file_is_read_where_the_map_says(row):
 @pytest.mark.parametrize("row", rows("commands"), ids=lambda row: row[0])
 def test_a_command_is_defined_where_the_map_says(row):
     name, file = row
-    modules = {"kei-agent-runtime": "agent.py", "kei-capability": "capability.py"}
-    first, second, *_ = name.split()
+    first, *words = name.split()
+    command = {"keisei": app, "kei-agent-runtime": runtime, "kei-capability": seed}[first]
+    for word in words:
+        command = command.get_command(click.Context(command), word)
 
-    expected = modules.get(first, f"{second.replace('-', '_')}.py")
-
-    assert file == f"src/keisei/cli/{expected}"
-    assert definitions(file) & {"group", "command", "runtime", "seed"}
+    assert Path(inspect.getsourcefile(inspect.unwrap(command.callback))) == ROOT / file
 
 
 def test_every_command_of_keisei_is_on_the_map():

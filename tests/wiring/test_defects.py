@@ -20,6 +20,7 @@ from keisei.records.move import ClaimOrder, Progress
 from keisei.records.runner import RunnerRecord
 from keisei.rules.outcome import decode
 from keisei.rules.retry import Backoff
+from keisei.wiring.fresh import new_id
 from tests.wiring.house import House
 
 DONE = '{"status": "completed"}'
@@ -103,9 +104,9 @@ def _exit(stdout):
 
 
 def test_b4_a_second_round_of_a_state_is_work_of_its_own(house):
-    first = house.script(f"echo '{DONE}'", source="workflow:1:execute")
+    first = house.script(f"echo '{DONE}'", source="goal:1:execute")
     house.run()
-    second = house.script(f"echo '{DONE}'", source="workflow:1:execute")
+    second = house.script(f"echo '{DONE}'", source="goal:1:execute")
     house.run()
 
     assert first != second
@@ -153,7 +154,7 @@ def test_b6_a_sweep_at_the_last_try_comes_to_a_person(house):
     begun = replace(claimed.attempt, bundle_id="bundle")
     house.store.progress(Progress(stage="started", attempt=begun))
 
-    chance = Chance(backoff=Backoff(), jitter=0, now=house.store.now())
+    chance = Chance(backoff=Backoff(), jitter=0, now=house.store.now(), new_id=new_id)
     assert house.store.settle(lost(replace(claimed, attempt=begun), "sweeper", chance)) == "settled"
 
     assert house.task(task).status == "blocked"

@@ -9,24 +9,40 @@ from keisei import __version__
 COMMANDS = {
     "adapter": ("keisei.cli.adapter:group", "How harnesses are reached: list, show, probe, reset."),
     "agent": ("keisei.cli.agent:group", "Compose and prepare spawns; show durable agents."),
+    "approval": ("keisei.cli.approval:group", "What needs you: list, show, approve, reject, answer."),
     "attempt": ("keisei.cli.attempt:group", "Runs of tasks and the evidence they left: list, show, log."),
+    "budget": ("keisei.cli.budget:group", "What may be spent and what was: show, grant."),
     "capability": ("keisei.cli.capability:group", "List, show, make, fork and test capabilities."),
     "compat": ("keisei.cli.compat:group", "The original's verbs on its runtime.json."),
     "completion": ("keisei.cli.completion:command", "Print the completion script of a shell."),
-    "event": ("keisei.cli.event:group", "What happened, line by line: list, tail."),
+    "event": ("keisei.cli.event:group", "What happened, line by line: list, tail, export."),
     "gate": ("keisei.cli.gate:group", "Judge tool calls before they happen, alone or by a service."),
     "hooks": ("keisei.cli.hooks:group", "The gate in the settings of Claude Code and Codex."),
     "ledger": ("keisei.cli.ledger:group", "What must be provable: append, fork, list, show, verify."),
     "lint": ("keisei.cli.lint:command", "Check authored files; every problem at once."),
+    "outbox": ("keisei.cli.outbox:group", "What leaves the house: list, show, retry, drop."),
     "profile": ("keisei.cli.profile:group", "List and show profiles."),
     "role": ("keisei.cli.role:group", "List, show, compare and document roles."),
     "runner": ("keisei.cli.runner:group", "Run tasks; pause, resume, drain and stop runners."),
+    "schedule": ("keisei.cli.schedule:group", "When work begins by itself: add, list, show, pause, delete."),
     "schema": ("keisei.cli.schema:group", "Published schemas: list, show, export, check, diff."),
+    "sensor": ("keisei.cli.sensor:group", "What begins work when something happens: list, run, serve."),
     "skill": ("keisei.cli.skill:group", "List and show skills."),
     "task": ("keisei.cli.task:group", "Queue work, see it, steer it."),
     "task-type": ("keisei.cli.task_type:group", "List and show task types."),
-    "workflow": ("keisei.cli.workflow:group", "List and show workflows."),
+    "workflow": ("keisei.cli.workflow:group", "Many tasks in order: list, show, create, instances, steer."),
 }
+
+
+SECTIONS = {
+    "Let work begin": ("task", "schedule", "sensor", "workflow"),
+    "Run it": ("adapter", "budget", "runner"),
+    "See what came of it, and decide": ("approval", "attempt", "event", "ledger", "outbox"),
+    "Judge tool calls": ("gate", "hooks"),
+    "Write": ("agent", "capability", "lint", "profile", "role", "schema", "skill", "task-type"),
+    "More": ("compat", "completion"),
+}
+"""Every command in the help, once, under what it is for."""
 
 
 class LazyGroup(click.Group):
@@ -45,9 +61,11 @@ class LazyGroup(click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, from the table and not from the modules."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+        """The commands by what they are for, from the tables and not from the modules."""
+        widest = max(map(len, self.list_commands(ctx)))
+        for section, names in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name.ljust(widest), COMMANDS[name][1]) for name in names])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -72,6 +72,23 @@ def _word(value: object) -> str:
     return value if isinstance(value, str) and value.isprintable() else json.dumps(value, ensure_ascii=False)
 
 
+@group.command("export")
+@click.option("--after", type=click.IntRange(0), default=0, help="Only events after this number.")
+@click.option("--task", help="Only of this task.")
+def export(after: int, task: str | None) -> int:
+    """Every event there is as CloudEvents 1.0, one JSON object a line, oldest first."""
+    from keisei.records.move import EventQuery
+    from keisei.rules.cloud_event import cloud_event
+
+    with desk() as opened:
+        task_id, last = _task_id(opened.store, task), after
+        while page := opened.store.events(EventQuery(after=last, task_id=task_id, limit=1000)):
+            for event in page:
+                click.echo(json.dumps(cloud_event(event, opened.home.name), ensure_ascii=False))
+            last = page[-1].id
+    return 0
+
+
 @group.command("tail")
 @click.option("--task", help="Only of this task.")
 @click.option("--after", type=click.IntRange(0), help="Begin after this number, instead of now.")

@@ -44,12 +44,12 @@ def group(  # noqa: PLR0913, PLR0917 - one argument an option
         return 0
     from keisei.wiring.hall import project_shop, runner_options, shop_runner
 
-    tell = _json_line if as_json else _plain_line
+    tell, own = _json_line if as_json else _plain_line, settings()
     with desk() as opened:
-        shop = project_shop(settings(), opened.home, opened.store, kit_root)
+        shop = project_shop(own, opened.home, opened.store, kit_root)
         options = runner_options(shop.runner, jobs=jobs, once=once, until_idle=until_idle)
         tell("ready", project=opened.home.name, jobs=options.jobs)
-        runner = shop_runner(shop, options, lambda line: _tell_line(tell, line))
+        runner = shop_runner(shop, options, lambda line: _tell_line(tell, line), own)
         with obeying(runner, b"" if as_json else STOPPING):
             taken = runner.run()
     tell("done", attempts=taken)
@@ -111,9 +111,11 @@ def list_runners(gone: bool, as_json: bool) -> int:
     """Runners that are there, and where claiming is paused."""
     import msgspec
 
+    from keisei.rules.loop import SCOPE
+
     with desk() as opened:
         found = opened.store.runners(gone=gone)
-        pauses = opened.store.pauses()
+        pauses = [each for each in opened.store.pauses() if not each.scope.startswith(SCOPE)]
     if as_json:
         emit_json({"runners": msgspec.to_builtins(found), "pauses": msgspec.to_builtins(pauses)})
         return 0

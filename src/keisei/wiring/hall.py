@@ -1,20 +1,28 @@
 """The hall: a runner with everything it works with, for one project."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
+from keisei.engine.budget import policy_of
+from keisei.engine.loop import paused_by_loop
 from keisei.engine.ports import Store
 from keisei.evidence.file import FileEvidence
-from keisei.records.project import ProjectRunner
+from keisei.records.project import ProjectApprovals, ProjectRunner
 from keisei.rules.retry import Backoff
 from keisei.settings import Settings
 from keisei.wiring import catalog
+from keisei.wiring.channel import ProjectChannels
+from keisei.wiring.chores import Chores, Trade
 from keisei.wiring.fresh import new_id
 from keisei.wiring.probe import Prober
 from keisei.wiring.registry import CatalogRegistry, defaults_of
 from keisei.wiring.runner import Hall, Line, Options, Runner
 from keisei.wiring.salvage import salvage
-from keisei.wiring.shop import Shop
+from keisei.wiring.sensor import Sensing
+from keisei.wiring.shop import Shop, shared_folder
 from keisei.wiring.store import Home
 from keisei.wiring.warm import warm
 from keisei.wiring.workshop import AttemptWorkshop
@@ -31,20 +39,37 @@ def project_shop(settings: Settings, home: Home, store: Store, kit_root: Path | 
         probe=Prober(),
         new_id=new_id,
         runner=home.file.runner or ProjectRunner(),
-        artifact_folder=lambda task_id: home.artifacts / task_id,
+        artifact_folder=lambda task: shared_folder(home.artifacts, task) or home.artifacts / task.task_id,
         name=home.name,
     )
 
 
-def shop_runner(shop: Shop, options: Options, tell: Callable[[Line], None]) -> Runner:
-    """A runner of a shop."""
+def shop_runner(shop: Shop, options: Options, tell: Callable[[Line], None], settings: Settings | None = None) -> Runner:
+    """A runner of a shop. With settings it runs the project's sensors too, unless it leaves when it is idle."""
     warm()
+    file, defaults = shop.home.file, defaults_of(shop.home)
+    budget = policy_of(file.budget)
+    if budget is not None:
+        budget = msgspec.structs.replace(budget, free=shop.registry().free_adapters())
+    options = options._replace(approvals=file.approvals or ProjectApprovals(), budget=budget)
+    sensing = None
+    if settings is not None and not options.until_idle:
+        sensing = Sensing(settings, shop.home, shop.store, shop.registry, defaults, tell)
+    trade = Trade(
+        store=shop.store,
+        registry=shop.registry,
+        defaults=defaults,
+        runner=shop.runner,
+        approvals=options.approvals,
+        channels=ProjectChannels(file, os.environ, lambda item, text: tell(Line("message", item.task_id, None, text))),
+        sensing=sensing,
+    )
     hall = Hall(
         store=shop.store,
         workshop=lambda switch, left_s: AttemptWorkshop(shop, switch, left_s),
         salvage=lambda claimed: salvage(shop, claimed),
-        registry=shop.registry,
-        defaults=defaults_of(shop.home),
+        held=lambda claimed: paused_by_loop(shop.store, claimed.task),
+        chores=Chores(trade),
         tell=tell,
     )
     return Runner(hall, options)

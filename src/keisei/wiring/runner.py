@@ -1,4 +1,4 @@
-"""The runner: recover, see whether it is paused, wake what is due, claim, carry, deliver, wait for the doorbell."""
+"""The runner: recover, let work begin, claim, carry, do its chores, wait for the doorbell."""
 
 import os
 import random
@@ -8,18 +8,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from keisei import __version__
 from keisei.engine.attempt import Stand, Workshop, carry, finish
-from keisei.engine.deliver import deliver
-from keisei.engine.intake import Defaults, Registry
 from keisei.engine.ports import Store
 from keisei.engine.settle import Chance
 from keisei.engine.sweep import recover
+from keisei.records.budget import BudgetPolicy
 from keisei.records.error import KeiseiError, WorldFault
-from keisei.records.id import AdapterId, AttemptId, RunnerId, TaskId
+from keisei.records.id import AdapterId, AttemptId, RunnerId
 from keisei.records.move import Claimed, ClaimOrder, NewEvent, Settled, Sweep
+from keisei.records.project import ProjectApprovals
 from keisei.records.runner import Beat, RunnerRecord
 from keisei.rules.breaker import is_open
 from keisei.rules.retry import Backoff
@@ -27,6 +27,9 @@ from keisei.wiring.fresh import new_id
 from keisei.wiring.heart import BEATS, Heart
 from keisei.wiring.insist import Insistent
 from keisei.wiring.switch import Switch
+
+if TYPE_CHECKING:
+    from keisei.wiring.chores import Chores
 
 POLL_S: Final = 1.0
 """The doorbell is a hint; this is the guarantee."""
@@ -52,6 +55,10 @@ class Options(NamedTuple):
     lease_s: float = 30.0
     backoff: Backoff = Backoff()
     event_days: int = 30
+    budget: BudgetPolicy | None = None
+    """What claims keep to."""
+    approvals: ProjectApprovals = ProjectApprovals()
+    """How a person is asked."""
     at_most: int | None = None
     """Stop after so many attempts; None for no limit."""
     until_idle: bool = False
@@ -83,9 +90,9 @@ class Hall(NamedTuple):
     """A workshop for one attempt: its switch, and how long a tree may live."""
     salvage: Callable[[Claimed], None]
     """Ends and keeps what a dead runner's attempt has left."""
-    registry: Callable[[], Registry]
-    """The authored files as they are now."""
-    defaults: Defaults
+    held: Callable[[Claimed], str | None]
+    """Why a task that was claimed is not to run after all."""
+    chores: "Chores"
     tell: Callable[[Line], None]
 
 
@@ -107,8 +114,8 @@ class Runner:
         self._due = _Due()
         self._stray: set[AttemptId] = set()
         """Attempts that may stand under this runner although it does not carry them: the next sweep settles them."""
-        self._asked = threading.Event()
-        """An attempt has ended since the outbox was looked at."""
+        self._ended = threading.Event()
+        """An attempt has ended since the chores were done."""
         self.runner_id = RunnerId("")
         self._heart = Heart(self._store, self.runner_id, options.lease_s, self._heard)
 
@@ -148,7 +155,18 @@ class Runner:
         return False
 
     def _tick(self) -> None:
-        """What is done in one round, in the order of the original: recover, pause, claim; then deliver, keep house."""
+        """One round, in the order of the original: recover, schedules, workflows, claim; then the rest."""
+        ended = self._ended.is_set()
+        self._ended.clear()
+        try:
+            self._work_through(ended=ended)
+        except BaseException:
+            if ended:
+                self._ended.set()
+            raise
+
+    def _work_through(self, *, ended: bool) -> None:
+        chores = self._hall.chores
         self._keep_lease()
         self._end_if_told()
         if self._due.is_time("hear", HEAR_S if self._running() else IDLE_HEAR_S):
@@ -156,7 +174,9 @@ class Runner:
         if self._due.is_time("sweep", STRAY_S if self._stray else self._options.lease_s / BEATS):
             self._recover()
         if not self._is_closing():
+            chores.begin_work(ended=ended)
             self._claim()
+        chores.go_on(ended=ended)
         self._keep_house()
         self._note_trouble()
 
@@ -170,7 +190,9 @@ class Runner:
             now = self._store.now()
             self._shut = tuple(each.adapter_id for each in self._store.breakers() if is_open(each, now))
         ids = tuple(AttemptId(new_id()) for _ in range(free))
-        order = ClaimOrder(runner_id=self.runner_id, attempt_ids=ids, without_adapters=self._shut)
+        order = ClaimOrder(
+            runner_id=self.runner_id, attempt_ids=ids, without_adapters=self._shut, budget=self._options.budget
+        )
         try:
             claims = self._store.claim(order)
         except WorldFault:
@@ -204,6 +226,8 @@ class Runner:
             workshop=self._hall.workshop(switch, heart.left_s),
             chance=self._chance,
             stopping=switch.pulled.is_set,
+            held=self._hall.held,
+            budget=self._options.budget,
         )
         try:
             settled = way(stand, claimed)
@@ -218,9 +242,9 @@ class Runner:
             said = error.message if isinstance(error, KeiseiError) else f"this is a bug in keisei: {error!r}"
             self._hall.tell(Line("trouble", task_id, attempt_id, said))
         finally:
-            self._asked.set()
             with self._lock:
                 self._jobs.pop(attempt_id, None)
+            self._ended.set()
             self._store.ring()
 
     # --- leases -------------------------------------------------------------------------------------------------------
@@ -301,14 +325,22 @@ class Runner:
                 job.switch.pull()
 
     def _is_over(self) -> bool:
-        if self._running() or self._asked.is_set():
+        if self._running() or self._ended.is_set():
             return False
         if self._is_closing():
             return True
-        return self._options.until_idle and (self._paused is not None or self._store.claimable() == 0)
+        return self._options.until_idle and (self._paused is not None or self._is_idle())
+
+    def _is_idle(self) -> bool:
+        """Whether there is nothing to claim, and nothing that would make a task."""
+        if self._store.claimable():
+            return False
+        self._hall.chores.finish()
+        return self._store.claimable() == 0
 
     def _end(self) -> None:
         self._end_jobs()
+        self._hall.chores.stop()
         self._heart.stop()
         with suppress(WorldFault):  # a store that is away finds out by itself: the lease ends
             self._store.leave(self.runner_id)
@@ -341,9 +373,6 @@ class Runner:
             self._store.note([NewEvent(event_type="dispatch_idle", detail={"runner_id": self.runner_id})])
 
     def _keep_house(self) -> None:
-        if self._asked.is_set() or self._due.is_time("deliver", POLL_S):
-            self._asked.clear()
-            deliver(self._store, self._hall.registry, self._hall.defaults, lambda: TaskId(new_id()))
         if self._due.is_time("seal", SEAL_S):
             self._store.unsealed()
         if self._due.is_time("prune", PRUNE_S):
@@ -353,14 +382,22 @@ class Runner:
                     break
 
     def _patience_s(self) -> float:
-        """Until the next delayed task is due, and never for longer than a poll."""
+        """Until the next delayed task or schedule is due, and never for longer than a poll."""
         self._due_at = self._store.next_due()
-        if self._due_at is None or self._free() <= 0:
+        awaited = [self._hall.chores.due_at(), self._due_at if self._free() > 0 else None]
+        moments = [each for each in awaited if each is not None]
+        if not moments:
             return POLL_S
-        return max(0.0, min(POLL_S, (self._due_at - self._store.now()).total_seconds()))
+        return max(0.0, min(POLL_S, (min(moments) - self._store.now()).total_seconds()))
 
     def _chance(self) -> Chance:
-        return Chance(backoff=self._options.backoff, jitter=random.random(), now=self._store.now())  # noqa: S311 - a wait
+        return Chance(
+            backoff=self._options.backoff,
+            jitter=random.random(),  # noqa: S311 - a wait
+            now=self._store.now(),
+            new_id=new_id,
+            approvals=self._options.approvals,
+        )
 
     def _running(self) -> list[Job]:
         with self._lock:

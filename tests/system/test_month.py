@@ -1,0 +1,77 @@
+"""A month that runs itself, on both stores, and that its two countings would not agree if something were lost."""
+
+import pytest
+from msgspec.structs import replace
+
+from keisei.engine import schedule
+from tests.store.conftest import postgres, postgres_url  # noqa: F401 - fixtures
+from tests.store.desk import postgres_desk, sqlite_desk
+from tests.system.month import Month, complaints, told
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def desk(request, tmp_path):
+    opened = (
+        sqlite_desk(tmp_path) if request.param == "sqlite" else postgres_desk(request.getfixturevalue("postgres_url"))
+    )
+    with opened as found:
+        yield found
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_a_month_loses_nothing_and_does_nothing_twice(desk, tmp_path, seed):
+    month = Month(desk, tmp_path, seed, step_s=5400)
+
+    month.run()
+
+    assert complaints(month) == []
+    numbers = told(month)
+    assert numbers["slot_rows"].keys() == {"enqueued", "coalesced", "skipped"}
+    assert numbers["quests"] == len(month.scripts)
+    assert min(numbers[name] for name in ("tasks", "slots", "events", "repeats", "messages", "deaths", "set_back")) > 0
+
+
+def without_coalesced(firing):
+    return firing and replace(firing, slots=tuple(each for each in firing.slots if each.status != "coalesced"))
+
+
+def break_slots(_month, monkeypatch):
+    """Missed moments leave no row."""
+    real = schedule.firing_of
+    monkeypatch.setattr(schedule, "firing_of", lambda *values: without_coalesced(real(*values)))
+
+
+def break_dedupe(month, monkeypatch):
+    """An event that comes again counts as a new one."""
+    real = month.store.observe
+
+    def observe(observation):
+        event = observation.event
+        return real(replace(observation, event=replace(event, dedupe_key=event.event_id)))
+
+    for process in month.processes:
+        monkeypatch.setattr(process.bare, "observe", observe)
+
+
+def break_delivery(month, monkeypatch):
+    """Nobody writes down that a message has arrived."""
+    for process in month.processes:
+        monkeypatch.setattr(process.bare, "deliver", lambda _delivery: True)
+
+
+def break_budget(month, monkeypatch):
+    """Claims do not look at the limits."""
+    month.budget = None
+    monkeypatch.setattr("tests.system.month.DAY_TOKENS", 10_000)
+
+
+@pytest.mark.parametrize("breaking", [break_slots, break_dedupe, break_delivery, break_budget])
+def test_the_two_countings_see(breaking, tmp_path, monkeypatch):
+    with sqlite_desk(tmp_path) as desk:
+        month = Month(desk, tmp_path, seed=3, days=6, step_s=2700)
+        month.patience = 20
+        breaking(month, monkeypatch)
+
+        month.run()
+
+        assert complaints(month)
