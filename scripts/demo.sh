@@ -108,7 +108,7 @@ say "\$ keisei gate explain --task code-implementer/task.toml --command '$call'"
 head -n 1 "$work/said" >"$work/first"
 quote "$work/first"
 
-step "6. Work is queued and run; words complete nothing, evidence does"
+step "6. Work is queued and run, or begins by itself; words complete nothing, evidence does; what is stuck asks"
 printf '[project]\nname = "demo"\n\n[runner]\nretry-first-s = 0.0\n' >keisei.toml
 queue() { ends_with 0 keisei task add --type script --subject "$1" --payload "{\"args\": [\"-c\", \"$2\"]}"; }
 queue "says so" 'echo all tests pass; exit 1'
@@ -118,11 +118,24 @@ ends_with 0 keisei task list
 grep -q 'blocked  *3/3 .*says so' "$work/said" || differs "the task that only talks is not blocked"
 grep -q 'completed  *1/3 .*does it' "$work/said" || differs "the task that works is not completed"
 say "\$ keisei runner --until-idle; keisei task list"
-sed 's/^[^ ]*  *//; s/  *20[0-9-]* [0-9:]*//; s/created  *//' "$work/said" >"$work/table"
+sed 's/^[^ ]*  *//; s/  *20[0-9-]* [0-9:]*Z//; s/created  *//' "$work/said" >"$work/table"
 quote "$work/table"
 ends_with 0 keisei ledger verify
 say "\$ keisei ledger verify"
 quote "$work/said"
+
+ends_with 0 keisei approval list
+grep -q ' task  *open .*attempts used up' "$work/said" || differs "nobody is asked about the task that is blocked"
+say "\$ keisei approval list"
+sed 's/^[^ ]*  *//; s/  *20[0-9-]* [0-9:]*Z//; s/  *[0-9a-f]*-[0-9a-f-]*  */  /' "$work/said" | tail -n 1 >"$work/table"
+quote "$work/table"
+ends_with 0 keisei schedule add hourly --every 1h --type script --payload '{"args": ["-c", "true"]}'
+ends_with 0 keisei runner --until-idle
+ends_with 0 keisei schedule slots hourly
+grep -q 'hourly .* enqueued  *1 ' "$work/said" || differs "the slot has left no row"
+say "\$ keisei schedule add hourly --every 1h ...; keisei runner --until-idle; keisei schedule slots hourly"
+sed 's/  *20[0-9-]* [0-9:]*Z//' "$work/said" | tail -n 1 >"$work/table"
+quote "$work/table"
 
 printf '\nAll of it was as promised. No coding agent was run, and none of the judged calls.\n'
 printf 'Next: docs/tutorial/first-role.md. What is not there yet: docs/explanation/what-comes-next.md.\n'
