@@ -85,8 +85,8 @@ class Chores:
         self.go_on(ended=True)
 
     def due_at(self) -> datetime | None:
-        """When the next schedule is due, as far as it is known."""
-        return self._slot
+        """When the next schedule is due, as far as it is known; None where one is due and could not be looked at."""
+        return self._slot if self._slot is not None and self._slot > self._store.now() else None
 
     def stop(self) -> None:
         """End what runs beside."""
