@@ -93,7 +93,7 @@ def lint(catalog: Catalog, kinds: Iterable[str], layers: Iterable[Layer]) -> Rep
                 file = project_file(layer)
                 report.problems.extend(_strays(layer))
                 if file is not None:
-                    report.add("project", check_project(file, catalog.names("agent"), root=layer.name == "project"))
+                    report.add("project", check_project(file, catalog, root=layer.name == "project"))
         else:
             for layer in wanted:
                 files = list(listed(kind, layer))

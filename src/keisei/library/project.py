@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from keisei.contracts.words import nearest
+from keisei.library.autonomy import check_autonomy
+from keisei.library.catalog import Catalog
 from keisei.library.document import parse
 from keisei.library.load import Loaded, load
 from keisei.library.shelf import Layer
@@ -55,8 +57,8 @@ def adapters_of(project: Loaded) -> dict[str, Loaded]:
     return adapters
 
 
-def check_project(path: Path, agents: Iterable[str], *, root: bool) -> Iterator[Problem]:
-    """Lint of one keisei.toml; `agents` are the ones there are, `root` says that it stands at a project's root."""
+def check_project(path: Path, catalog: Catalog, *, root: bool) -> Iterator[Problem]:
+    """Lint of one keisei.toml; `root` says that it stands at a project's root."""
     try:
         project = load_project(path)
         adapters = adapters_of(project)
@@ -67,13 +69,19 @@ def check_project(path: Path, agents: Iterable[str], *, root: bool) -> Iterator[
         yield project.document.problem(
             "missing-key", (), "missing table `[project]`", 'add `[project]` with `name = "..."`'
         )
+    agents = list(catalog.names("agent"))
     agent = project.record.project.agent if project.record.project else None
     if agent is not None and agent not in agents:
-        hint = nearest(agent, list(agents)) or "make it under `.keisei/agents/<name>/agent.toml`"
+        hint = nearest(agent, agents) or "make it under `.keisei/agents/<name>/agent.toml`"
         yield project.document.problem("dangling", ("project", "agent"), f"agent `{agent}` does not exist", hint)
     for adapter_id, adapter in adapters.items():
         yield from adapter.warnings
         yield from check_adapter(adapter, ("adapters", adapter_id), adapter_id)
+    try:
+        known = {*catalog.adapters, *adapters}
+    except AuthorError:  # another layer's file is broken, and told there
+        known = set(adapters)
+    yield from check_autonomy(catalog, project, known)
 
 
 def check_adapter(loaded: Loaded, prefix: tuple[str, ...], adapter_id: str) -> Iterator[Problem]:

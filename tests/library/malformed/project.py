@@ -31,6 +31,26 @@ to = "branch"
 [sandbox]
 read = ["/opt/toolchain"]
 
+[budget.day]
+max-cost-usd = 20.0
+
+[budget.adapters.codex]
+max-tokens = 1000000
+
+[approvals]
+deadline-h = 8.0
+notify = ["console", "team"]
+
+[channels.team]
+kind = "webhook"
+url-env = "TEAM_URL"
+secret-env = "TEAM_SECRET"
+
+[webhooks.forge]
+kind = "github"
+secret-env = "FORGE_SECRET"
+workflow = { template = "goal-loop", instance_key = "/issue/node_id" }
+
 [adapters.claude]
 kind = "claude-code"
 command = "claude"
@@ -440,6 +460,82 @@ CASES = [
         "duplicate-key",
         ("[adapters.hermes]", "‸[adapters.codex.command]"),
         says="this key or table is already there",
+    ),
+    case(
+        "budget-of-an-adapter-that-is-not-there",
+        "dangling",
+        ("[budget.adapters.codex]", "‸[budget.adapters.codez]"),
+        says="adapter `codez` does not exist",
+        hint="did you mean `codex`?",
+    ),
+    case(
+        "budget-of-an-agent-that-is-not-there",
+        "dangling",
+        ("[budget.adapters.codex]", "‸[budget.agents.bob]"),
+        says="agent `bob` does not exist",
+        hint="known: none",
+    ),
+    case(
+        "told-on-a-channel-that-is-not-there",
+        "dangling",
+        ('notify = ["console", "team"]', 'notify = ["console", ‸"teams"]'),
+        says="channel `teams` does not exist",
+        hint="did you mean `team`?",
+    ),
+    case(
+        "sensor-of-a-skill-that-is-not-there",
+        "dangling",
+        ("[budget.day]", "‸[sensors.code-reviews]\n\n[budget.day]"),
+        says="skill `code-reviews` does not exist",
+        hint="did you mean `code-review`?",
+    ),
+    case(
+        "sensor-of-a-skill-that-has-none",
+        "dangling",
+        ("[budget.day]", "‸[sensors.code-review]\n\n[budget.day]"),
+        says="skill `code-review` has no sensor",
+        hint="add `sensor_path` to its skill.toml",
+    ),
+    case(
+        "webhook-of-a-workflow-that-is-not-there",
+        "dangling",
+        ('template = "goal-loop"', 'template = ‸"goal-lop"'),
+        says="workflow `goal-lop` does not exist",
+        hint="did you mean `goal-loop`?",
+    ),
+    case(
+        "channel-with-two-addresses",
+        "contradiction",
+        ("[channels.team]\n", '‸[channels.team]\nurl = "https://127.0.0.1/"\n'),
+        says="a webhook has one address",
+        hint="say `url`, or `url-env` where it is a secret",
+    ),
+    case(
+        "channel-without-a-secret",
+        "missing-key",
+        ("[channels.team]\n", "‸[channels.team]\n"),
+        ('secret-env = "TEAM_SECRET"\n', ""),
+        says="a webhook needs a secret to sign with",
+        hint="add `secret-env`, the variable that holds it",
+    ),
+    case(
+        "channel-of-apprise-with-an-address-in-the-file",
+        "contradiction",
+        ('[channels.team]\nkind = "webhook"', '‸[channels.team]\nkind = "apprise"\nurl = "json://127.0.0.1/"'),
+        says="the address of apprise holds secrets, so it stands in a variable",
+        hint="say `url-env`, the variable's name",
+    ),
+    case(
+        "console-with-a-secret",
+        "contradiction",
+        ('[channels.team]\nkind = "webhook"', '‸[channels.team]\nkind = "console"'),
+        says="a console has neither an address nor a secret",
+    ),
+    case(
+        "budget-below-nothing",
+        "wrong-value",
+        ("max-cost-usd = 20.0", "max-cost-usd = ‸-1.0"),
+        says="`max-cost-usd` must be at least 0, not `-1.0`",
     ),
     case("syntax", "syntax", ('to = "branch"', "to = ‸"), says="invalid value"),
 ]
