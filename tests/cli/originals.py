@@ -54,6 +54,13 @@ SEED = {
 }
 """Tasks alone, one of which reads what another writes."""
 
+
+def proof(path):
+    """The proof of an adapter, as the original's seeds begin: a file outside of every folder, and what it says."""
+    made = task("proof", goal="Prove that this adapter can work.", proof_path=str(path), proof_contents="ok")
+    return {"tasks": [made | {"kind": "adapter-proof", "max_attempts": 1}]}
+
+
 STYLES = ("codex-like", "claude-like", "hermes-like")
 
 

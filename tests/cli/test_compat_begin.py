@@ -195,6 +195,24 @@ def test_an_event_that_cannot_be_is_one_clear_error(runtime, event):
 # --- workflows --------------------------------------------------------------------------------------------------------
 
 
+def test_a_blocked_workflow_asks_again_under_the_same_configuration(runtime):
+    runtime.configure(maxAttempts=1)
+    runtime.instruct(talks=True)
+    made = begin(runtime, "k", "--context", '{"summary": "x"}')
+    runtime.work_off()
+    before = runtime.told("workflow-show", "--id", made["workflow_id"])
+
+    freed = runtime.told("workflow-unblock", "--id", made["workflow_id"])
+    again = runtime.verb("workflow-unblock", "--id", made["workflow_id"])
+
+    assert before["status"] == "blocked"
+    assert freed["unblocked"] is True
+    task = next(each for each in runtime.tasks() if each["task_id"] == freed["task_id"])
+    assert (task["status"], task["task_type"]) == ("pending", "goal-plan")
+    assert again.code == 2
+    assert "not blocked" in again.err
+
+
 def test_a_workflow_is_made_shown_moved_and_ended(runtime):
     made = begin(runtime, "k", "--context", '{"summary": "x", "a": 1}')
     again = begin(runtime)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.deployment import Runtime
-from tests.cli.originals import GOAL, LOOP, SEED, SHARED, STYLES, profile
+from tests.cli.deployment import Runtime, answer
+from tests.cli.originals import GOAL, LOOP, SEED, SHARED, STYLES, profile, proof
 
 BACKLOGS = {"loop": LOOP, "shared": SHARED, "seed": SEED}
 
@@ -62,6 +62,44 @@ def test_an_agent_that_writes_what_was_asked_completes_it_and_no_byte_is_touched
     assert {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in last} == last
 
 
+@pytest.mark.parametrize("said", [{}, {"file_changes": ["PROOF"]}, {"talks": True}], ids=["done", "claims", "talks"])
+def test_a_proof_that_nobody_has_written_is_no_proof(runtime, tmp_path, said):
+    path = tmp_path / "proof/proof.txt"
+    runtime.instruct(**{key: [str(path)] if key == "file_changes" else value for key, value in said.items()})
+    seed(runtime, proof(path))
+
+    (ran,) = runtime.work_off()
+
+    assert ran["status"] == "blocked"
+
+
+@pytest.mark.parametrize(
+    ("content", "older", "issue"),
+    [
+        ("ok", None, None),
+        ("ok\n", None, None),
+        ("ok", "ok", None),
+        ("not ok", None, "does not hold what was asked for"),
+        (None, "ok", "was there before the attempt and has not changed"),
+    ],
+    ids=["new", "with-a-newline", "again", "other-words", "old"],
+)
+def test_a_proof_is_a_new_file_that_says_what_was_asked(runtime, tmp_path, content, older, issue):
+    path = tmp_path / "proof/proof.txt"
+    path.parent.mkdir()
+    if older is not None:
+        path.write_text(older)
+    writes = "" if content is None else f"printf '{content}' > '{path}'; ".replace("\n", "\\n")
+    claim = [] if content is None else [str(path)]
+    runtime.configure(maxAttempts=1)
+    asked = {"args": ["-c", writes + answer(file_changes=claim)], **proof(path)["tasks"][0]["payload"]}
+
+    ran, _ = runtime.script("", payload=asked)
+
+    assert ran["status"] == ("completed" if issue is None else "blocked")
+    assert [each.removeprefix(f"{path} ") for each in ran.get("verification_issues", [])] == [issue] * bool(issue)
+
+
 def test_workflows_that_name_the_same_files_write_files_of_their_own(runtime):
     seed(runtime, SHARED)
 
@@ -72,6 +110,19 @@ def test_workflows_that_name_the_same_files_write_files_of_their_own(runtime):
     ids = {each["id"] for each in runtime.told("snapshot")["snapshot"]["workflows"]}
     assert {Path(each).parent for each in written} == {runtime.artifacts / "workflows" / each for each in ids}
     assert {Path(each).name for each in written} == {"plan-1.md", "execute-1.md", "verify-1.md"}
+
+
+def test_a_plan_that_leaves_nothing_to_do_is_verified_without_a_step(runtime):
+    runtime.instruct(workflow_signal="complete")
+    seed(runtime, LOOP)
+
+    ran = runtime.work_off()
+
+    assert [each["status"] for each in ran] == ["completed", "completed"]
+    assert phases(runtime) == ["plan", "verify"]
+    verify = runtime.lines("asked.jsonl")[-1]
+    assert (verify["proposal_artifact"], "implementation_artifact" in verify) == ("plan-1.md", False)
+    assert runtime.told("workflow-show", "--instance_key", "lantern-loop")["status"] == "completed"
 
 
 def test_a_loop_that_goes_on_does_new_work_each_time(runtime):

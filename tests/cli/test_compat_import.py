@@ -251,6 +251,27 @@ def test_a_row_that_cannot_be_is_listed_and_harms_no_other(runtime, database):
     assert told["imported"]["tasks"] == 6
 
 
+def test_a_row_that_the_store_refuses_is_left_out_and_not_known(runtime, database):
+    database.task("t-good")
+    database.task("t-zero", source="a\x00b")
+
+    told = taken(runtime)
+
+    assert list(left_out(told, "tasks")) == ["t-zero"]
+    assert (told["imported"]["tasks"], told["known"]["tasks"]) == (1, 0)
+
+
+def test_an_id_of_any_kind_is_run_and_never_moves_a_terminal(runtime, database):
+    database.task("../x\u202e\x1b[2J", max_attempts=1)
+    runtime.instruct(status="blocked")
+    taken(runtime)
+
+    done = runtime.verb("run-once")
+
+    assert (done.code, json.loads(done.out)["status"]) == (0, "blocked")
+    assert done.err.startswith(r"blocked ../x\u202e\x1b[2J: ")
+
+
 def test_a_loop_goes_on_at_its_state_with_the_task_it_had(runtime, database):
     (runtime.artifacts / "plans").mkdir(parents=True)
     (runtime.artifacts / "plans/x-plan.md").write_bytes(b"the plan \xff")

@@ -217,8 +217,19 @@ def test_a_host_file_extends_the_agents_with_profiles_of_every_style(runtime, st
     assert json.loads(ran.out)["status"] == "completed"
 
 
-def test_a_style_nobody_knows_is_told(runtime):
+def test_a_style_of_the_originals_own_is_a_word_of_the_prompt(runtime):
     runtime.write("profiles/lumen.json", profile("lumen", "quarantine"))
+
+    ran, err = runtime.script(answer())
+
+    assert (ran["status"], err) == ("completed", "")
+    prompts = list((runtime.home / "state/keisei/evidence").rglob("*prompt*"))
+    assert [b"Style: quarantine" in each.read_bytes() for each in prompts] == [True]
+
+
+@pytest.mark.parametrize("style", ["", " ", 7, None, ["claude-like"], "codexlike", "Claude-like"])
+def test_a_style_that_is_no_word_or_a_slip_is_told(runtime, style):
+    runtime.write("profiles/lumen.json", profile("lumen", style))
 
     done = runtime.verb("status")
 
@@ -232,7 +243,7 @@ def test_a_style_nobody_knows_is_told(runtime):
     [
         *("adapters", "bridge-discord", "bridge-github", "import", "report", "schedule-create", "schedule-tick"),
         *("seed-backlog", "sensor-event", "snapshot", "workflow-complete", "workflow-create", "workflow-list"),
-        *("workflow-show", "workflow-transition"),
+        *("workflow-show", "workflow-transition", "workflow-unblock"),
     ],
 )
 @pytest.mark.parametrize("config", ["nowhere.json", ".", "broken.json"])
@@ -250,6 +261,7 @@ def test_a_configuration_that_is_none_is_told_and_exits_1(runtime, verb, config)
         "workflow-create": ["--template", "t", "--instance_key", "k"],
         "workflow-show": ["--id", "1"],
         "workflow-transition": ["--id", "1", "--state", "s"],
+        "workflow-unblock": ["--id", "1"],
     }
 
     done = runtime.run("compat", verb, "--config", config, *words.get(verb, []))

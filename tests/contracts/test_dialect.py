@@ -188,6 +188,16 @@ def test_the_provider_keys_become_one_object_with_one_note():
     assert violations("adapter.config", translation.data) == []
 
 
+@pytest.mark.parametrize("kind", ["claude-code", "hermes-agent"])
+def test_a_provider_of_another_harness_is_dropped_with_a_note(kind):
+    data = CODEX | {"kind": kind}
+    translation = translate("adapter.config", data | PROVIDER_VALUES)
+
+    assert translation.data == data
+    assert translation.notes == [f"`{key}` has no effect: only Codex is pointed at a provider" for key in PROVIDER]
+    assert violations("adapter.config", translation.data) == []
+
+
 @pytest.mark.parametrize("old", PROVIDER)
 def test_a_provider_in_both_spellings_is_refused(old):
     data = CODEX | {"provider": {"id": "relay"}, old: PROVIDER_VALUES[old]}

@@ -218,6 +218,7 @@ def order(**fields):
         "keys": keys_of("attempt-1", NOW),
         "files": Files(artifact_folder="/state/artifacts/task-1", payload_file="/state/run/attempt-1/payload.json"),
     }
+    given["budget"] = fields.get("task", given["task"]).budget
     return BundleOrder(**given | fields)
 
 

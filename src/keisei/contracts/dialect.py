@@ -122,6 +122,9 @@ def _settings_file(table: dict[str, Any], path: Path, into: Translation) -> None
 
 
 def _provider(table: dict[str, Any], path: Path, into: Translation) -> None:
+    if table.get("kind") != "codex":
+        for key in PROVIDER:
+            _drop(table, key, "has no effect: only Codex is pointed at a provider", into)
     found = [key for key in PROVIDER if key in table]
     if not found or "provider" in table:
         return

@@ -111,7 +111,7 @@ def _sections(source: Gathered, files: Files) -> list[Section]:
         task_section(order.task, order.task_type, files, in_rules=source.spec is not None),
         *answers_section(order.answers),
         *signal_section(source.signals),
-        limits_section(order.adapter, order.task.budget),
+        limits_section(order.adapter, order.budget),
         answer_section(order.profile, _ending(order), source.signals),
     ]
 
@@ -161,7 +161,7 @@ def _inputs_hash(source: Gathered, common: Mapping[str, Any]) -> str:
 def _common(source: Gathered) -> dict[str, Any]:
     """What both hashes are over."""
     order, papers = source.order, source.constitution
-    budget = order.task.budget
+    budget = order.budget
     return {
         "task_type": data_of(order.task_type),
         "agent": {"agent_id": order.task.agent, "constitution": data_of(papers.record) if papers else None},

@@ -19,6 +19,7 @@ from keisei.records.approval import ApprovalRecord
 from keisei.records.bundle import BundleWorkspace
 from keisei.records.error import Refused
 from keisei.records.id import AgentId, AttemptId, BundleId, SkillId
+from keisei.records.intent import Budget
 from keisei.records.material import ConstitutionMaterial, FileHash, SkillMaterial
 from keisei.records.profile import SubagentProfile
 from keisei.records.task import TaskRecord
@@ -92,6 +93,8 @@ class BundleOrder(Struct, frozen=True, kw_only=True):
     """Attempts at the same task that are over, oldest first."""
     answers: tuple[ApprovalRecord, ...] = ()
     """What earlier attempts at the same task asked and a person answered, oldest first."""
+    budget: Budget | None = None
+    """What this attempt may spend: the task's own limit, else the project's, less what earlier attempts cost."""
     workspace: BundleWorkspace | None = None
     """The repository the attempt begins with."""
     secret_names: tuple[str, ...] = ()

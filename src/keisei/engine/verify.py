@@ -1,9 +1,10 @@
 """Verify: what an attempt claims is compared with what is there. A predicate gives a finding; doubt is never held."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from keisei.records.problem import printable
 from keisei.records.snapshot import Entry, Looked, Snapshot
 from keisei.records.task import TaskRecord
 from keisei.records.task_type import SuccessPolicy, TaskTypeSpec
-from keisei.rules.artifact import artifact_path, content_type, inside, role_of
+from keisei.rules.artifact import Change, artifact_path, content_type, inside, role_of
 from keisei.rules.change import Matched, Spot, deeds, matched, unclaimed
 from keisei.rules.claim import Claim, cut
 from keisei.rules.snapshot import changes, is_changed
@@ -54,6 +55,10 @@ class Case(Struct, frozen=True, kw_only=True):
     """The working folder when it had returned."""
     signals: tuple[str, ...] | None = None
     """Signals of the workflow's state that waits for this task; None where no workflow does."""
+    proofs: Mapping[str, str | None] = {}
+    """Files that the task asks for by absolute paths, wherever they are, each with the text it must hold, if any."""
+    proofs_before: Mapping[str, Entry] = {}
+    """Those of them that were there before the harness was started."""
 
     @property
     def policy(self) -> SuccessPolicy:
@@ -67,6 +72,9 @@ class World(Protocol):
 
     def look(self, relative: str) -> Looked:
         """One file of the artifact folder, opened safely and hashed."""
+
+    def look_at(self, path: str) -> Looked:
+        """One file under an absolute path, opened safely and hashed."""
 
     def ignored(self, paths: Sequence[str]) -> frozenset[str]:
         """Which of these paths of the working folder nobody has to claim, such as what git ignores."""
@@ -194,7 +202,7 @@ def _file_changes(case: Case, world: World, artifacts: list[ArtifactRecord]) -> 
     work = Spot(deeds=deeds(difference), read=partial(inside, folders=case.working_folders))
     made = changes(case.artifacts_before, case.artifacts_after)
     shelf = Spot(deeds=deeds(made), read=partial(artifact_path, folders=case.artifact_folders))
-    found = [matched(claim, (work, shelf)) for claim in case.claim.changes]
+    found = [matched(claim, (work, shelf, _elsewhere(case, world))) for claim in case.claim.changes]
     faults = [each.fault for each in found if each.fault is not None]
     if both_ways:
         known = {each.path for each in found if each.path is not None and each.spot is work} | _own(case, artifacts)
@@ -202,6 +210,46 @@ def _file_changes(case: Case, world: World, artifacts: list[ArtifactRecord]) -> 
         ignored = world.ignored(left)
         faults += [f"{path} was {work.deeds[path]} and is not claimed" for path in left if path not in ignored]
     return Reply(status="violated" if faults else "held", told=tuple(faults or map(_true, found)))
+
+
+def _elsewhere(case: Case, world: World) -> Spot:
+    """Files that the task asks for by name, wherever they are: a claim of one is judged like any other."""
+    looked = {path: world.look_at(path).entry for path in case.proofs}
+    made: dict[str, Change] = {}
+    for path, entry in looked.items():
+        was = case.proofs_before.get(path)
+        if entry is not None and (was is None or is_changed(was, entry)):
+            made[path] = "added" if was is None else "modified"
+    return Spot(deeds=made, read=partial(_named, case.proofs))
+
+
+def _named(known: Mapping[str, str | None], path: str) -> str:
+    if path not in known:
+        raise Refused(f"the path `{printable(path)}` is outside the folder")
+    return path
+
+
+def _proofs(case: Case, world: World, _artifacts: list[ArtifactRecord]) -> Reply | None:
+    """Every file that the task asks for by an absolute path is there, new, and says what it must."""
+    faults = [fault for path, text in case.proofs.items() if (fault := _proof_fault(case, world, path, text))]
+    if faults or not case.proofs:
+        return Reply(status="violated", told=tuple(faults)) if faults else None
+    return Reply(status="held", told=tuple(f"{path} is as asked for" for path in case.proofs))
+
+
+def _proof_fault(case: Case, world: World, path: str, text: str | None) -> str | None:
+    looked = world.look_at(path)
+    was = case.proofs_before.get(path)
+    if looked.fault is not None or looked.entry is None:
+        return f"{path} {looked.fault or 'is missing'}"
+    if was is not None and not is_changed(was, looked.entry):
+        return f"{path} was there before the attempt and has not changed"
+    fits = text is None or looked.sha256 in {_digest(each) for each in (text, f"{text}\n")}
+    return None if fits else f"{path} does not hold what was asked for"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _true(found: Matched) -> str:
@@ -235,6 +283,7 @@ def _answer(case: Case, _world: World, _artifacts: list[ArtifactRecord]) -> Repl
 PREDICATES: Final[dict[str, Callable[[Case, World, list[ArtifactRecord]], Reply | None]]] = {
     "engine::artifacts": _artifacts,
     "engine::file-changes": _file_changes,
+    "engine::proofs": _proofs,
     "engine::answer": _answer,
 }
 """What is asked of every claim to be completed, in this order: file changes need to know the artifacts."""

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from keisei.contracts.words import nearest
 from keisei.library.document import parse
 from keisei.library.load import Loaded, load
 from keisei.library.project import check_adapter
 from keisei.library.source import is_file, read_source, shown_path
-from keisei.records.adapter import AdapterConfig
+from keisei.records.adapter import STYLES, AdapterConfig
 from keisei.records.error import AuthorError
 from keisei.records.id import AdapterId
 from keisei.records.problem import Problem
@@ -180,7 +181,7 @@ def _profiles(chain: list[Loaded], problems: list[Problem], warnings: list[Probl
             problems.append(loaded.document.problem("missing-file", ("profiles", name), message))
             continue
         try:
-            profile = load(parse(read_source(path)), "agent.profile")
+            profile = _profile(path)
         except AuthorError as error:
             problems.extend(error.problems)
             continue
@@ -190,6 +191,23 @@ def _profiles(chain: list[Loaded], problems: list[Problem], warnings: list[Probl
             message = f"profile_id `{profile.record.profile_id}` stands under the name `{name}`"
             problems.append(profile.document.problem("bad-name", ("profile_id",), message))
     return profiles
+
+
+def _profile(path: Path) -> Loaded:
+    """A profile of the original, whose style is any word: one that names no harness is a line of its prompt.
+
+    Raises AuthorError for one that is nearly the name of a harness, which is a slip.
+    """
+    document = parse(read_source(path))
+    style = document.data.get("style") if isinstance(document.data, dict) else None
+    known = list(STYLES.values())
+    if not isinstance(style, str) or not style.strip() or style in known or nearest(style, known):
+        return load(document, "agent.profile")
+    loaded = load(document, "agent.profile", data=document.data | {"style": STYLES["claude-code"]})
+    record = replace(loaded.record, prompt_parts=(f"Style: {style}", *loaded.record.prompt_parts))
+    message = f"style `{style}` names no harness: it is a word of the prompt"
+    told = document.problem("dialect", ("style",), message, severity="warning")
+    return loaded._replace(record=record, warnings=(*loaded.warnings, told))
 
 
 def _dangling(top: Loaded, merged: RuntimeFile) -> list[Problem]:

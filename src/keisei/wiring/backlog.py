@@ -7,6 +7,7 @@ import msgspec
 
 from keisei.contracts.check import data_of
 from keisei.engine.intake import Defaults, read_intent
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.engine.workflow import create
 from keisei.records.error import KeiseiError, OperatorError
@@ -60,10 +61,7 @@ class Seeding:
         try:
             asked = _proposed(data)
             workflow, is_new = create(
-                self._store,
-                lambda: self._registry,
-                self._defaults,
-                new_id,
+                Office(self._store, lambda: self._registry, self._defaults, new_id),
                 workflow_type=asked.template,
                 instance_key=asked.instance_key,
                 state=asked.state,

@@ -109,14 +109,17 @@ def visit_of(intent: TaskIntent) -> int:
 
 
 def _inputs(phase: str, given: Mapping[str, Any], visits: Mapping[str, int], artifacts: Path) -> dict[str, str]:
-    """What earlier phases wrote last. A plan that was made elsewhere is named by where it stands."""
+    """What earlier phases wrote last. A plan that was made elsewhere is named by where it stands.
+
+    A verification that follows a plan at once, because nothing is left to do, has no step to look at.
+    """
     found = {}
     if phase != "plan":
         named = _text(given, "plan_artifact")
         elsewhere = artifacts / named if named and not visits.get("plan") else None
         own = own_artifact("plan", visits.get("plan") or 1)
         found["proposal_artifact"] = str(elsewhere) if elsewhere is not None else own
-    if phase == "verify":
+    if phase == "verify" and (visits.get("execute") or not visits.get("plan")):
         found["implementation_artifact"] = own_artifact("execute", visits.get("execute") or 1)
     return found
 

@@ -1,5 +1,6 @@
 """Payloads of the original's tasks: which files they ask for, which they read, and whose they are."""
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +32,14 @@ def declared_artifacts(payload: Mapping[str, Any]) -> Iterator[str]:
     listed = payload.get("required_artifacts")
     named = (*(payload.get(key) for key in (*DECLARED, *own)), *(listed if isinstance(listed, list) else ()))
     return (each for each in named if isinstance(each, str) and each.strip())
+
+
+def proofs(payload: Mapping[str, Any]) -> dict[str, str | None]:
+    """The file that an adapter proof asks for by its absolute path, and the text it must hold, if any."""
+    path, text = payload.get("proof_path"), payload.get("proof_contents")
+    if not isinstance(path, str) or not Path(path).is_absolute():
+        return {}
+    return {os.path.normpath(path): text if isinstance(text, str) else None}
 
 
 def missing_inputs(artifacts: Path, payload: Mapping[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ from keisei.records.adapter import AdapterConfig
 from keisei.records.error import OperatorError
 from keisei.records.id import ProfileId, SkillId, TaskId, WorkflowId
 from keisei.records.intent import TaskIntent
+from keisei.records.problem import printable
 from keisei.records.profile import SubagentProfile
 from keisei.records.role import EscalationPolicy, RoleHead, RoleManifest
 from keisei.records.task import TaskRecord
@@ -100,10 +101,17 @@ class RuntimeRegistry(CatalogRegistry):
         return fallback if asked is None or (asked == ours and asked not in self.config.profiles) else asked
 
     def workflow(self, name: str) -> WorkflowDefinition:
-        """A definition of the files around the configuration; the shipped loop hears the original's signals too."""
-        found = super().workflow(name)
+        """A definition of the files around the configuration; the shipped loop hears the original's signals too.
+
+        Raises OperatorError, and says where to write it, for one that nobody has written.
+        """
         file = self.catalog.found("workflow", name)
-        shipped = file is not None and file.layer.name == "kit"
+        if file is None:
+            known = _listed(self.catalog.names("workflow"))
+            hint = f"write it beside the configuration, as `.keisei/workflows/<name>.toml`; known here: {known}"
+            raise OperatorError(f"no workflow is called `{printable(name)}`", hint)
+        found = super().workflow(name)
+        shipped = file.layer.name == "kit"
         return hears_original(found) if shipped and name == TEMPLATE else found
 
     def payload_keys(self, task_type: TaskTypeSpec) -> frozenset[str] | None:

@@ -7,6 +7,7 @@ from keisei.evidence.file import FileEvidence
 from keisei.records.project import ProjectRunner
 from keisei.settings import Settings
 from keisei.wiring.compat import Runtime
+from keisei.wiring.compat_payload import proofs
 from keisei.wiring.compat_registry import runtime_registry
 from keisei.wiring.fresh import new_id
 from keisei.wiring.hall import runner_options, shop_runner
@@ -28,6 +29,7 @@ def runtime_shop(settings: Settings, runtime: Runtime, store: Store) -> Shop:
         artifact_folder=lambda task: shared_folder(runtime.artifacts, task) or runtime.artifacts,
         name=runtime.home.name,
         state=runtime.state,
+        proofs=lambda task: proofs(task.payload),
     )
 
 

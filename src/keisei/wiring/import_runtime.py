@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 from keisei.engine.intake import Defaults
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.engine.schedule import upsert
 from keisei.engine.sensor import read_event
@@ -125,12 +126,12 @@ class Transfer:
 
     def _restore(self, tasks: list[TaskRecord], total: int) -> None:
         """Batch by batch; each blocked task with what tells a person so."""
-        new = 0
+        new, before = 0, len(self.told["leftOut"])
         for place in range(0, len(tasks), BATCH):
             batch = tasks[place : place + BATCH]
             new += self._restored(batch)
         self.told["imported"]["tasks"] = new
-        self.told["known"]["tasks"] = total - new
+        self.told["known"]["tasks"] = total - new - (len(self.told["leftOut"]) - before)
 
     def _restored(self, batch: list[TaskRecord]) -> int:
         """How many of them are new. Where the store refuses one, the others enter one by one."""
@@ -170,7 +171,7 @@ class Transfer:
             return False
         data = {name: row[name] for name in ("schedule_id", "name", "interval_seconds", "next_run_at")}
         data |= {"enabled": bool(row["enabled"]), "task": json_of(row, "task_json")}
-        upsert(self._store, lambda: self._registry, self._defaults, new_id, data, self._actor)
+        upsert(Office(self._store, lambda: self._registry, self._defaults, new_id), data, self._actor)
         return True
 
     def sensor_event(self, row: Row) -> bool:

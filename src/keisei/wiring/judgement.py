@@ -22,7 +22,7 @@ from keisei.rules.claim import Claim
 from keisei.rules.evidence import Keys, keys_of
 from keisei.rules.outcome import decode, judge
 from keisei.wiring.shop import BEFORE, Before, Result, Shop
-from keisei.workspace.file import look
+from keisei.workspace.file import look, look_at
 from keisei.workspace.snapshot import take
 
 T = TypeVar("T")
@@ -72,6 +72,8 @@ def _verified(
         work_before=before.workspace,
         work_after=take(cwd),
         signals=_signals(shop, claimed.task),
+        proofs=shop.proofs(claimed.task),
+        proofs_before=before.proofs,
     )
     return verify(case, _Eyes(shop, folder))
 
@@ -99,6 +101,10 @@ class _Eyes:
     def look(self, relative: str) -> Looked:
         """One file of the artifact folder."""
         return look(self._folder, relative)
+
+    def look_at(self, path: str) -> Looked:
+        """One file anywhere."""
+        return look_at(path)
 
     def ignored(self, paths: Sequence[str]) -> frozenset[str]:  # noqa: ARG002 - a port; nothing is ignored here
         """Nothing: what an agent can write can also say what to ignore."""

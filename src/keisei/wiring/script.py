@@ -1,6 +1,5 @@
 """Scripts of capabilities, run as processes of this machine: gates before a call, verifies after it."""
 
-import os
 import tempfile
 import time
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from keisei.rules.policy import (
 )
 from keisei.rules.script import Folders, environment, gate_meaning, pattern_files, stdin, verify_meaning
 from keisei.sandbox.process import run
+from keisei.wiring.program import program_of
 
 HELPERS: Final = Path(__file__).parent.parent / "sandbox" / "helper"
 PROGRAMS: Final = "/usr/local/bin:/usr/bin:/bin"
@@ -38,19 +38,6 @@ def run_gate_script(rule: Rule, call: ToolCall, policy: Policy) -> Verdict:
         sentence = error.message if isinstance(error, KeiseiError) else str(error)
         reason = f"{rule.capability}: its gate broke, which is no violation: {sentence}"
         return Verdict(rule, rule.on_error, "error", rule.script, reason)
-
-
-def program_of(script: str) -> tuple[str, ...]:
-    """How a script is started: as a program, or, where its mode bits were lost, by the interpreter it names."""
-    if os.access(script, os.X_OK):
-        return (script,)
-    try:
-        with Path(script).open("rb") as file:
-            first = file.readline(256).decode("utf-8", "replace")
-    except OSError:
-        return (script,)
-    words = first[2:].split() if first.startswith("#!") else ["/bin/sh"]
-    return (*words, script)
 
 
 def _launch(rule: Rule, call: ToolCall, policy: Policy, folder: Path) -> Launch:

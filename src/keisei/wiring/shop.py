@@ -1,6 +1,6 @@
 """The shop: what all attempts of a runner share, and what one attempt leaves for whoever judges it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,7 +13,7 @@ from keisei.records.error import OperatorError
 from keisei.records.launch import Exit, SpoolSummary
 from keisei.records.project import ProjectRunner
 from keisei.records.report import AgentReport
-from keisei.records.snapshot import Snapshot
+from keisei.records.snapshot import Entry, Snapshot
 from keisei.records.task import TaskRecord
 from keisei.rules.evidence import keys_of
 from keisei.rules.progression import workflow_behind
@@ -46,6 +46,8 @@ class Before(Struct, frozen=True, kw_only=True):
     """The folder it works in."""
     cwd: str
     """That folder."""
+    proofs: dict[str, Entry] = {}
+    """Files outside that the task asks for, as far as they were there, by their absolute paths."""
 
 
 class Shop(NamedTuple):
@@ -64,6 +66,8 @@ class Shop(NamedTuple):
     """What scripts are told as the runtime's name."""
     state: Path | None = None
     """What scripts are told as the state folder; None for the attempt's own."""
+    proofs: Callable[[TaskRecord], Mapping[str, str | None]] = lambda _task: {}
+    """Files a task asks for by their absolute paths, wherever they are, each with the text it must hold, if any."""
 
 
 def shared_folder(artifacts: Path, task: TaskRecord) -> Path | None:

@@ -11,6 +11,7 @@ from keisei.adapters import adapter_of
 from keisei.adapters.port import PROMPT, Adapter, Order
 from keisei.engine.approval import answers_of
 from keisei.engine.attempt import Judged, Prepared, Ran
+from keisei.engine.budget import allowance, policy_of
 from keisei.engine.bundle import Compiled, compile_bundle
 from keisei.engine.gather import BundleOrder
 from keisei.engine.workflow import state_of
@@ -34,6 +35,7 @@ from keisei.wiring.salvage import clear, mark_of
 from keisei.wiring.shop import BEFORE, Before, Result, Shop
 from keisei.wiring.store import make_folder
 from keisei.wiring.switch import Switch
+from keisei.workspace.file import look_at
 from keisei.workspace.repository import base_of
 from keisei.workspace.snapshot import take
 
@@ -81,7 +83,9 @@ class AttemptWorkshop:
         self._keep(keys.bundle, compiled.document)
         self._keep(keys.prompt, compiled.prompt)
         (folder / PROMPT).write_bytes(compiled.prompt)
-        before = Before(artifacts=take(self._artifacts(claimed)), workspace=take(cwd), cwd=str(cwd))
+        proofs = {path: look_at(path).entry for path in self._shop.proofs(task)}
+        there = {path: entry for path, entry in proofs.items() if entry is not None}
+        before = Before(artifacts=take(self._artifacts(claimed)), workspace=take(cwd), cwd=str(cwd), proofs=there)
         self._keep(keys.of(BEFORE), msgspec.json.encode(before))
         attempt = replace(
             claimed.attempt,
@@ -125,6 +129,7 @@ class AttemptWorkshop:
             memory=tuple(store.memory(task.agent, profile.profile_id, MEMORY)) if remembers else (),
             earlier=self._earlier(claimed),
             answers=answers_of(store, task.task_id),
+            budget=allowance(store, task, policy_of(self._shop.home.file.budget)),
             workspace=base_of(self._cwd(choice.config, self._run_folder(claimed))),
             secret_names=around.secret_names,
         )

@@ -50,6 +50,12 @@ def look(folder: Path, relative: str, *, largest: int = LARGEST) -> Looked:
         os.close(place)
 
 
+def look_at(path: str) -> Looked:
+    """What stands under an absolute path; otherwise as `look`, of the folder that the path names."""
+    folder, name = os.path.split(path)
+    return look(Path(folder), name)
+
+
 def _stepped(place: int, name: str) -> int:
     """The next folder; the one before is closed, whatever happens."""
     try:

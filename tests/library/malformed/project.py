@@ -526,6 +526,13 @@ CASES = [
         hint="say `url-env`, the variable's name",
     ),
     case(
+        "channel-of-apprise-with-a-secret",
+        "contradiction",
+        ('[channels.team]\nkind = "webhook"', '‸[channels.team]\nkind = "apprise"'),
+        says="apprise signs nothing, so it has no secret beside its address",
+        hint="leave out `secret-env`",
+    ),
+    case(
         "console-with-a-secret",
         "contradiction",
         ('[channels.team]\nkind = "webhook"', '‸[channels.team]\nkind = "console"'),

@@ -23,6 +23,7 @@ VERBS = {
     "workflow-create": ("workflow", "Begin a workflow."),
     "workflow-list": ("workflow", "Workflows that are not completed."),
     "workflow-show": ("workflow", "One workflow."),
+    "workflow-unblock": ("workflow", "Let a blocked workflow ask again."),
     "workflow-transition": ("workflow", "Move a workflow to a state that its state leads to."),
 }
 """Each verb with the module that has it and its line of help."""

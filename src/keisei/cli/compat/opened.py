@@ -14,6 +14,7 @@ from keisei.records.error import OperatorError
 
 if TYPE_CHECKING:
     from keisei.engine.intake import Defaults
+    from keisei.engine.office import Office
     from keisei.engine.ports import Store
     from keisei.wiring.compat import Runtime
     from keisei.wiring.compat_registry import RuntimeRegistry
@@ -50,6 +51,13 @@ class Opened(NamedTuple):
         from keisei.wiring.compat_registry import runtime_registry
 
         return runtime_registry(settings(), self.runtime, self.store)
+
+    def office(self) -> "Office":
+        """What makes tasks of this configuration."""
+        from keisei.engine.office import Office
+        from keisei.wiring.fresh import new_id
+
+        return Office(self.store, self.registry, self.defaults(), new_id)
 
     def defaults(self) -> "Defaults":
         """What tasks get that say nothing."""

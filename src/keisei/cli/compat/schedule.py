@@ -18,11 +18,10 @@ def schedule_create(config: Path, text: str | None, file: str | None) -> int:
     """Make a schedule, or change the one of that name. Saying the same twice fires nothing."""
     from keisei.engine.schedule import upsert
     from keisei.wiring.compat_shape import schedule_shape
-    from keisei.wiring.fresh import new_id
 
     data = given(text, file, "schedule")
     with opened_runtime(config) as opened:
-        schedule = upsert(opened.store, opened.registry, opened.defaults(), new_id, data, actor())
+        schedule = upsert(opened.office(), data, actor())
     emit_json({"upserted": True, "schedule": None if schedule.record is None else schedule_shape(schedule.record)})
     return 0
 
@@ -33,11 +32,10 @@ def schedule_create(config: Path, text: str | None, file: str | None) -> int:
 def schedule_tick(config: Path, at: str | None) -> int:
     """Queue what is due. A moment in the future lets no schedule fire more than once, nor loses its slots."""
     from keisei.engine.schedule import tick
-    from keisei.wiring.fresh import new_id
 
     moment = None if at is None else _moment(at)
     with opened_runtime(config) as opened:
-        done = tick(opened.store, opened.registry, opened.defaults(), new_id, at=moment)
+        done = tick(opened.office(), at=moment)
     told = {"schedulesEvaluated": done.evaluated, "tasksCreated": len(done.task_ids), "taskIds": list(done.task_ids)}
     emit_json(told)
     return 0

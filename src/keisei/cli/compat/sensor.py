@@ -21,11 +21,10 @@ def sensor_event(config: Path, text: str | None, file: str | None) -> int:
     """Record an event with the task or workflow it proposes: all of it, or, where anything is wrong, nothing."""
     from keisei.engine.sensor import observe
     from keisei.wiring.compat_shape import seen_shape
-    from keisei.wiring.fresh import new_id
 
     data = given(text, file, "sensor-event")
     with opened_runtime(config) as opened:
-        done = observe(opened.store, opened.registry, opened.defaults(), new_id, data, actor())
+        done = observe(opened.office(), data, actor())
         seen = _seen(opened.store, data)
     accepted = done.status == "recorded" and seen is not None and seen.status == "accepted"
     told: dict[str, Any] = {

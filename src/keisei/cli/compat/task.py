@@ -9,6 +9,7 @@ from keisei.cli.compat.opened import Opened, config_option, data_options, given,
 from keisei.cli.desk import first_line
 from keisei.cli.output import emit_json
 from keisei.cli.surroundings import settings
+from keisei.records.problem import printable
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -89,7 +90,7 @@ def _ran(opened: Opened, lines: "list[Line]") -> dict[str, Any]:
         "attempt_id": done.attempt_id,
     }
     if task.status != "completed":
-        click.echo(f"{task.status} {task.task_id}: {first_line(task.last_error or done.detail)}", err=True)
+        click.echo(f"{task.status} {printable(task.task_id)}: {first_line(task.last_error or done.detail)}", err=True)
     if task.status == "pending":
         return told | _postponed(task, store.now())
     issues = [each.reason for each in store.findings(AttemptId(done.attempt_id or "")) if each.status != "held"]

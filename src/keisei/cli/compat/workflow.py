@@ -57,15 +57,11 @@ def workflow_create(config: Path, template: str, instance_key: str, context: str
     """Begin a workflow; one whose key is known stays as it is."""
     from keisei.engine.workflow import create
     from keisei.wiring.compat_shape import workflow_shape
-    from keisei.wiring.fresh import new_id
 
     knows = None if context is None else given_object(context, "--context")
     with opened_runtime(config) as opened:
         workflow, is_new = create(
-            opened.store,
-            opened.registry,
-            opened.defaults(),
-            new_id,
+            opened.office(),
             workflow_type=template,
             instance_key=instance_key,
             state=state,
@@ -95,16 +91,12 @@ def _begun(workflow: "Workflow") -> dict[str, Any]:
 def workflow_transition(config: Path, workflow_id: str, state: str, context: str | None) -> int:
     """Move a workflow to a state that a signal of its own state leads to."""
     from keisei.engine.steer import transition
-    from keisei.wiring.fresh import new_id
 
     learns = {} if context is None else given_object(context, "--context")
     with opened_runtime(config) as opened:
         before = _known(opened, workflow_id, None).record
         transition(
-            opened.store,
-            opened.registry,
-            opened.defaults(),
-            new_id,
+            opened.office(),
             before.workflow_id,
             state=state,
             context=learns,
@@ -123,14 +115,26 @@ def workflow_transition(config: Path, workflow_id: str, state: str, context: str
 def workflow_complete(config: Path, workflow_id: str) -> int:
     """End a workflow as completed. One that nobody knows is an error; one that is completed stays so."""
     from keisei.engine.steer import complete
-    from keisei.wiring.fresh import new_id
 
     with opened_runtime(config) as opened:
         record = _known(opened, workflow_id, None).record
         if record.status != "completed":
-            store, registry, defaults = opened.store, opened.registry, opened.defaults()
-            complete(store, registry, defaults, new_id, record.workflow_id, reason="", actor=actor())
+            complete(opened.office(), record.workflow_id, reason="", actor=actor())
     emit_json({"completed": True, "workflow_id": record.workflow_id})
+    return 0
+
+
+@click.command("workflow-unblock")
+@config_option
+@click.option("--id", "workflow_id", required=True, type=WORDS, help="Its id.")
+def workflow_unblock(config: Path, workflow_id: str) -> int:
+    """Let a workflow that is blocked ask again, with a new task. The original has no such state, and no such verb."""
+    from keisei.engine.steer import unblock
+
+    with opened_runtime(config) as opened:
+        record = _known(opened, workflow_id, None).record
+        after = unblock(opened.office(), record.workflow_id, reason="", actor=actor())
+    emit_json({"unblocked": True, "workflow_id": record.workflow_id, "task_id": after.task_id})
     return 0
 
 
