@@ -1,7 +1,9 @@
 """`keisei approval`: what needs you is listed by its deadline, shown with what follows, and decided once."""
 
 import json
+from contextlib import closing
 
+import apsw
 import pytest
 
 from tests.cli.shop import PROJECT, Shop, bare
@@ -151,6 +153,31 @@ def test_freeing_the_task_resolves_what_was_asked(shop):
 
     assert shop.json("approval", "list") == []
     assert shop.json("approval", "show", approval["approval_id"])["approval"]["status"] == "resolved"
+
+
+def test_rows_that_cannot_be_read_are_named_and_hold_up_nobody(shop):
+    task, approval = asked(shop)
+    _, bad = asked(shop, subject="other")
+    with closing(apsw.Connection(str(shop.state / "state.db"))) as db:
+        db.execute("UPDATE approvals SET record = 'nope' WHERE approval_id = ?", (bad["approval_id"],))
+        db.execute("UPDATE outbox SET payload = 'nope', status = 'pending', delivered_at = NULL")
+
+    done = shop.run("approval", "list", "--json")
+
+    assert (done.code, [each["approval_id"] for each in json.loads(done.out)]) == (0, [approval["approval_id"]])
+    assert f"warning: the stored approval {bad['approval_id']} cannot be read, and is left out\n" in done.err
+    assert f"warning: the stored outbox row approval:{approval['approval_id']}/console cannot be read" in done.err
+    assert shop.json("outbox", "list") == []
+    for words in (
+        ["approval", "show", bad["approval_id"]],
+        ["outbox", "show", f"approval:{bad['approval_id']}/console"],
+    ):
+        found = shop.run(*words)
+        assert (found.code, found.out) == (1, "")
+        assert "cannot be read" in found.err
+    shop.out("approval", "approve", approval["approval_id"])
+    assert "1 attempt taken" in shop.work()
+    assert shop.task(task)["status"] == "blocked"
 
 
 def test_help_needs_no_store():

@@ -134,3 +134,26 @@ def test_a_grant_that_is_none_is_a_mistake(shop, words):
     assert "error" in done.err.lower()
     assert "Traceback" not in done.err
     assert "budget_granted" not in shop.out("ledger", "list")
+
+
+def test_a_limit_that_holds_for_nobody_is_told(shop):
+    limits = "[budget.adapters.modle]\nmax-tokens = 5\n[budget.agents.nobody]\nmax-tokens = 5\n"
+    (shop.folder / "keisei.toml").write_text(PROJECT + "\n" + limits)
+
+    done = shop.run("budget", "show")
+
+    assert done.code == 0
+    assert "no adapter is called `modle`" in done.err
+    assert "no agent is called `nobody`" in done.err
+
+
+@pytest.mark.parametrize(
+    "words", [("--day", "--usd", "3"), ("--adapter", "x", "--tokens", "3"), ("--agent", "x", "--usd", "1")]
+)
+def test_nothing_is_granted_where_there_is_no_limit_to_add_to(shop, words):
+    (shop.folder / "keisei.toml").write_text(PROJECT + TOKENS)
+
+    done = shop.run("budget", "grant", *words)
+
+    assert (done.code, "has no limit in" in done.err) == (1, True)
+    assert "keisei budget show" in done.err

@@ -70,6 +70,13 @@ def test_a_command_imports_no_other_command(name):
     assert commands(imported(name, "--help")) == {name}
 
 
+def test_a_runner_imports_nothing_of_the_gate():
+    program = "import sys, keisei.wiring.hall; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert not [name for name in done.stdout.split() if name.startswith(("keisei.gate", "keisei.rules.shell"))]
+
+
 def test_python_dash_m_is_the_same_command(shell):
     done = subprocess.run(
         [sys.executable, "-m", "keisei", "--version"], capture_output=True, text=True, cwd=shell.folder, check=False

@@ -7,9 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from keisei.engine import control
+from keisei.engine import schedule as schedules
+from keisei.engine import sensor as sensors
 from keisei.engine.approval import answer, answers_of, approve, ask, raise_breakers, reject, remind
-from keisei.engine.hold import Means
 from keisei.engine.intake import Defaults
+from keisei.engine.office import Office
+from keisei.engine.post import redeliver
 from keisei.engine.settle import Chance, Ended, lost, settlement
 from keisei.records.answer import ApprovalQuery
 from keisei.records.approval import ApprovalRecord
@@ -25,6 +28,7 @@ from keisei.records.outcome import TaskOutcome
 from keisei.records.project import ProjectApprovals
 from keisei.records.schedule import RecurringScheduleRecord
 from keisei.records.slot import ScheduleOrder
+from keisei.rules.delivery import is_notice
 from keisei.rules.retry import Backoff
 from tests.store.desk import sqlite_desk
 
@@ -47,8 +51,8 @@ def new_id():
 
 
 @pytest.fixture
-def means(new_id):
-    return Means(registry=lambda: None, defaults=Defaults(), new_id=new_id)
+def office(desk, new_id):
+    return Office(desk.store, lambda: None, Defaults(), new_id)
 
 
 def chance(desk, new_id, policy=POLICY):
@@ -149,8 +153,11 @@ def test_a_role_that_fails_fast_asks_nobody(desk, new_id):
 def test_a_role_that_notifies_keeps_its_own_message_beside_the_approval(desk, new_id):
     claimed, approval = blocked(desk, new_id, escalation="orchestrator-notify")
 
-    notice = f"{claimed.attempt.attempt_id}/external_message/-1"
-    assert messages(desk) == [notice, *(f"approval:{approval.approval_id}/{each}" for each in POLICY.notify)]
+    notices = [f"{claimed.attempt.attempt_id}/external_message/{-number}" for number, _ in enumerate(POLICY.notify, 1)]
+    assert messages(desk) == [*notices, *(f"approval:{approval.approval_id}/{each}" for each in POLICY.notify)]
+    told = [desk.store.outbox_item(each) for each in notices]
+    assert [each.payload["channel"] for each in told] == list(POLICY.notify)
+    assert all(map(is_notice, told))
 
 
 def test_a_task_whose_runner_was_lost_for_the_last_time_asks_a_person(desk, new_id):
@@ -200,10 +207,10 @@ def test_a_reason_of_any_length_is_cut(desk, new_id):
 # --- deciding ---------------------------------------------------------------------------------------------------------
 
 
-def test_approving_frees_the_task_in_the_same_breath(desk, new_id, means):
+def test_approving_frees_the_task_in_the_same_breath(desk, new_id, office):
     claimed, approval = blocked(desk, new_id, task={"max_attempts": 1})
 
-    done = approve(desk.store, approval.approval_id, "go on", ME, means)
+    done = approve(office, approval.approval_id, "go on", ME)
 
     task = desk.read(claimed.task.task_id)
     assert (task.status, task.max_attempts) == ("pending", 2)
@@ -259,12 +266,12 @@ def test_an_answer_that_nobody_could_read_is_refused(desk, new_id, text):
         answer(desk.store, approval.approval_id, text, ME)
 
 
-def test_nothing_is_decided_twice(desk, new_id, means):
+def test_nothing_is_decided_twice(desk, new_id, office):
     _, approval = blocked(desk, new_id)
     reject(desk.store, approval.approval_id, "", "operator:first")
 
     for order in (
-        lambda: approve(desk.store, approval.approval_id, "", ME, means),
+        lambda: approve(office, approval.approval_id, "", ME),
         lambda: reject(desk.store, approval.approval_id, "", ME),
         lambda: answer(desk.store, approval.approval_id, "yes", ME),
     ):
@@ -272,9 +279,9 @@ def test_nothing_is_decided_twice(desk, new_id, means):
             order()
 
 
-def test_an_id_that_nobody_has_is_a_mistake(desk, means):
+def test_an_id_that_nobody_has_is_a_mistake(office):
     with pytest.raises(OperatorError, match="no approval has the id"):
-        approve(desk.store, "nobody", "", ME, means)
+        approve(office, "nobody", "", ME)
 
 
 @pytest.mark.parametrize(
@@ -319,16 +326,16 @@ def broken_adapter(desk):
     desk.settle(claimed, "pending", breaker=breaker)
 
 
-def schedule(desk, **changes):
+def schedule(desk, schedule_id="s1", name="nightly", **changes):
     now = desk.store.now()
     record = RecurringScheduleRecord(
-        schedule_id="s1",
-        name="nightly",
+        schedule_id=schedule_id,
+        name=name,
         enabled=False,
         interval_seconds=60,
         next_run_at=now,
         last_run_at=None,
-        task=TaskIntent(task_type="note", source="schedule:nightly", payload={}),
+        task=TaskIntent(task_type="note", source=f"schedule:{name}", payload={}),
         created_at=now,
         updated_at=now,
         disabled_reason="it failed",
@@ -337,11 +344,11 @@ def schedule(desk, **changes):
     assert desk.store.put_schedule(ScheduleOrder(record=record, was=None))
 
 
-def test_an_approved_schedule_is_switched_on(desk, means):
+def test_an_approved_schedule_is_switched_on(desk, office):
     schedule(desk)
     approval_id = asked(desk, "schedule", "s1", schedule_id="s1")
 
-    approve(desk.store, approval_id, "", ME, means)
+    approve(office, approval_id, "", ME)
 
     record = desk.store.schedule("nightly").record
     assert (record.enabled, record.disabled_reason) == (True, None)
@@ -358,18 +365,18 @@ def test_a_rejected_schedule_stays_off_and_nobody_is_asked_any_more(desk):
     assert desk.store.approvals(ApprovalQuery()) == []
 
 
-def test_an_approved_sensor_is_switched_on_with_no_failures_behind_it(desk, means):
+def test_an_approved_sensor_is_switched_on_with_no_failures_behind_it(desk, office):
     state = SensorState(sensor_id="github", next_run_at=desk.store.now(), failures=5, reason="no", paused=True)
     assert desk.store.put_sensor(state, Beside())
     approval_id = asked(desk, "sensor", "github")
 
-    approve(desk.store, approval_id, "", ME, means)
+    approve(office, approval_id, "", ME)
 
     sensor = desk.store.sensor("github")
     assert (sensor.paused, sensor.failures) == (False, 0)
 
 
-def test_an_approved_message_is_sent_again(desk, means):
+def test_an_approved_message_is_sent_again(desk, office):
     item = OutboxItem(
         key="notice/1",
         kind="external_message",
@@ -382,11 +389,53 @@ def test_an_approved_message_is_sent_again(desk, means):
     assert desk.store.give_up("notice/1", "nobody answers", Beside())
     approval_id = asked(desk, "message", "notice/1")
 
-    done = approve(desk.store, approval_id, "try again", ME, means)
+    done = approve(office, approval_id, "try again", ME)
 
     assert desk.store.outbox_item("notice/1").status == "pending"
     assert (done.status, done.decided_by) == ("approved", ME)
     assert len(events(desk, "approval_decided")) == 1
+    (retried,) = events(desk, "delivery_retried")
+    assert (retried["kind"], retried["previous_status"]) == ("external_message", "dead")
+
+
+def test_a_message_that_has_left_meanwhile_is_not_sent_again(desk, office):
+    item = OutboxItem(
+        key="m", kind="external_message", task_id=None, attempt_id=None, payload={}, created_at=desk.store.now()
+    )
+    desk.store.ask(Beside(outbox=(item,)))
+    approval_id = asked(desk, "message", "m")
+
+    with desk.unchanged(), pytest.raises(Refused, match="only what is dead or refused"):
+        approve(office, approval_id, "", ME)
+
+
+def test_an_order_resolves_what_was_asked_about_a_schedule_a_sensor_a_message(desk):
+    schedule(desk)
+    assert desk.store.put_sensor(SensorState(sensor_id="eye", next_run_at=desk.store.now(), paused=True), Beside())
+    item = OutboxItem(
+        key="m", kind="external_message", task_id=None, attempt_id=None, payload={}, created_at=desk.store.now()
+    )
+    desk.store.ask(Beside(outbox=(replace(item, status="dead", reason="gone"),)))
+    asks = [asked(desk, "schedule", "s1", schedule_id="s1"), asked(desk, "sensor", "eye"), asked(desk, "message", "m")]
+
+    schedules.resume(desk.store, "nightly", "by hand", ME)
+    sensors.resume(desk.store, "eye", "by hand", ME)
+    redeliver(desk.store, "m", "by hand", ME)
+
+    found = [desk.store.approval(each) for each in asks]
+    assert {(each.status, each.decided_by, each.answer) for each in found} == {("resolved", ME, "by hand")}
+    assert [subject for kind, subject in desk.ledger() if kind == "approval_decided"] == asks
+
+
+def test_what_is_held_again_at_once_stays_open(desk, office, monkeypatch):
+    schedule(desk)
+    approval_id = asked(desk, "schedule", "s1", schedule_id="s1")
+    monkeypatch.setattr("keisei.engine.approval.lift", lambda *_given: None)
+
+    with desk.unchanged(), pytest.raises(Refused, match="held again at once"):
+        approve(office, approval_id, "", ME)
+
+    assert desk.store.approval(approval_id).status == "open"
 
 
 def test_what_is_no_task_is_not_answered(desk):
@@ -397,7 +446,7 @@ def test_what_is_no_task_is_not_answered(desk):
         answer(desk.store, approval_id, "42", ME)
 
 
-def test_that_a_message_could_not_be_delivered_is_told_by_no_other_message(desk, new_id):
+def test_that_a_message_could_not_be_delivered_is_told_by_no_other_message(desk):
     item = OutboxItem(
         key="m", kind="external_message", task_id=None, attempt_id=None, payload={}, created_at=desk.store.now()
     )
@@ -405,9 +454,9 @@ def test_that_a_message_could_not_be_delivered_is_told_by_no_other_message(desk,
     desk.store.give_up("m", "gone", Beside())
     asked(desk, "message", "m")
 
-    remind(desk.store, POLICY, new_id)
+    remind(desk.store, POLICY)
     desk.clock.advance(48 * HOUR_S)
-    remind(desk.store, POLICY, new_id)
+    remind(desk.store, POLICY)
 
     assert messages(desk) == ["m"]
     assert len(events(desk, "approval_overdue")) == 1
@@ -431,12 +480,12 @@ def test_an_adapter_that_is_not_let_in_asks_once_however_many_runners_look(desk,
     assert messages(desk) == [f"approval:{approval.approval_id}/{channel}" for channel in POLICY.notify]
 
 
-def test_approving_lets_the_adapter_be_used_again(desk, new_id, means):
+def test_approving_lets_the_adapter_be_used_again(desk, new_id, office):
     broken_adapter(desk)
     raise_breakers(desk.store, POLICY, new_id)
     (approval,) = desk.store.approvals(ApprovalQuery())
 
-    approve(desk.store, approval.approval_id, "logged in", ME, means)
+    approve(office, approval.approval_id, "logged in", ME)
 
     assert desk.store.breakers() == []
     assert raise_breakers(desk.store, POLICY, new_id) == 0
@@ -447,7 +496,7 @@ def test_the_record_of_an_outage_survives_the_recovery(desk, new_id):
     raise_breakers(desk.store, POLICY, new_id)
     desk.store.reset_breaker("model", ME)
 
-    remind(desk.store, POLICY, new_id)
+    remind(desk.store, POLICY)
 
     (approval,) = desk.store.approvals(ALL)
     assert (approval.status, approval.decided_by) == ("resolved", "engine:approval")
@@ -473,10 +522,10 @@ def test_a_rejected_adapter_is_not_asked_about_until_it_fails_anew(desk, new_id)
 
 def test_what_is_overdue_is_told_again_once(desk, new_id):
     _, approval = blocked(desk, new_id)
-    assert remind(desk.store, POLICY, new_id) == 0
+    assert remind(desk.store, POLICY) == 0
     desk.clock.advance(25 * HOUR_S)
 
-    assert [remind(desk.store, POLICY, new_id) for _ in range(3)] == [1, 0, 0]
+    assert [remind(desk.store, POLICY) for _ in range(3)] == [1, 0, 0]
 
     assert messages(desk)[2:] == [f"approval:{approval.approval_id}/{each}/overdue" for each in POLICY.notify]
     assert [each["approval_id"] for each in events(desk, "approval_overdue")] == [approval.approval_id]
@@ -488,31 +537,89 @@ def test_what_is_overdue_is_rejected_where_the_project_says_so(desk, new_id):
     policy = ProjectApprovals(on_deadline="reject")
     desk.clock.advance(25 * HOUR_S)
 
-    assert [remind(desk.store, policy, new_id) for _ in range(2)] == [1, 0]
+    assert [remind(desk.store, policy) for _ in range(2)] == [1, 0]
 
     found = desk.store.approval(approval.approval_id)
     assert (found.status, found.decided_by) == ("expired", "engine:deadline")
     assert desk.read(claimed.task.task_id).status == "operator_canceled"
 
 
-def test_what_was_raised_without_channels_and_deadline_gets_both(desk, new_id):
-    schedule(desk)
-    bare = ApprovalRecord(
-        approval_id="bare",
+def bare(desk, schedule_id="s1"):
+    """An approval about a schedule, as moves raise it that know no policy."""
+    approval = ApprovalRecord(
+        approval_id=f"bare-{schedule_id}",
         kind="schedule",
-        key="schedule:s1",
+        key=f"schedule:{schedule_id}",
         reason="off",
-        schedule_id="s1",
+        schedule_id=schedule_id,
         created_at=desk.store.now(),
         decided_at=None,
     )
-    desk.store.ask(Beside(approvals=(bare,)))
+    assert desk.store.ask(Beside(approvals=(approval,)))
+    return approval
 
-    remind(desk.store, POLICY, new_id)
-    remind(desk.store, POLICY, new_id)
-    assert messages(desk) == ["approval:bare/console", "approval:bare/phone"]
+
+def test_what_was_raised_without_a_policy_is_announced_once_with_deadline_messages_and_event(desk):
+    schedule(desk)
+    approval = bare(desk)
+
+    remind(desk.store, POLICY)
+    remind(desk.another(), POLICY)
+
+    assert messages(desk) == ["approval:bare-s1/console", "approval:bare-s1/phone"]
+    assert desk.store.approval("bare-s1") == replace(approval, deadline=approval.created_at + timedelta(hours=24))
+    assert [each["approval_id"] for each in events(desk, "approval_asked")] == ["bare-s1"]
     desk.clock.advance(25 * HOUR_S)
-    assert remind(desk.store, POLICY, new_id) == 1
+    assert [remind(desk.store, POLICY) for _ in range(2)] == [1, 0]
+
+
+def test_what_nobody_has_announced_in_time_is_told_again_at_once(desk):
+    schedule(desk)
+    bare(desk)
+    desk.clock.advance(25 * HOUR_S)
+
+    assert [remind(desk.store, POLICY) for _ in range(2)] == [1, 0]
+
+    assert (len(events(desk, "approval_asked")), len(events(desk, "approval_overdue"))) == (1, 1)
+
+
+@pytest.mark.parametrize("policy", [POLICY, ProjectApprovals(on_deadline="reject")], ids=["remind", "reject"])
+def test_what_is_overdue_is_looked_after_however_many_newer_ones_wait(desk, monkeypatch, policy):
+    monkeypatch.setattr("keisei.engine.approval.MOST", 2)
+    for number in range(7):
+        schedule(desk, schedule_id=f"s{number}", name=f"nightly {number}")
+        bare(desk, f"s{number}")
+    desk.clock.advance(25 * HOUR_S)
+
+    assert sum(remind(desk.store, policy) for _ in range(7)) == 7
+
+    assert len(desk.store.approvals(ApprovalQuery(undated=True))) == 0
+    assert len(desk.store.approvals(ApprovalQuery(overdue_at=desk.store.now()))) == 0
+
+
+def test_only_who_asks_first_tells_of_it(desk):
+    broken_adapter(desk)
+    asked(desk, "adapter", "model")
+
+    again = replace(desk.store.approval("approval-adapter"), approval_id="another")
+    with desk.unchanged():
+        assert not ask(desk.store, again, POLICY)
+
+
+def test_a_row_that_cannot_be_read_harms_no_other(desk, new_id):
+    asked(desk, "sensor", "eye")
+    claimed, approval = blocked(desk, new_id)
+    desk.sql("UPDATE approvals SET record = 'nope' WHERE approval_id = 'approval-sensor'")
+    desk.clock.advance(25 * HOUR_S)
+
+    assert remind(desk.store, POLICY) == 1
+
+    assert [each.approval_id for each in desk.store.approvals(ApprovalQuery())] == [approval.approval_id]
+    with pytest.raises(OperatorError, match="the stored approval approval-sensor cannot be read"):
+        reject(desk.store, "approval-sensor", "", ME)
+    desk.sql("UPDATE approvals SET record = '{}'")
+    control.cancel(desk.store, claimed.task.task_id, "", ME)
+    assert desk.read(claimed.task.task_id).status == "operator_canceled"
 
 
 def test_one_approval_whose_subject_is_gone_harms_no_other(desk, new_id):
@@ -521,6 +628,18 @@ def test_one_approval_whose_subject_is_gone_harms_no_other(desk, new_id):
     _, approval = blocked(desk, new_id)
     desk.clock.advance(25 * HOUR_S)
 
-    assert remind(desk.store, POLICY, new_id) == 1
+    assert remind(desk.store, POLICY) == 1
 
     assert [each.approval_id for each in desk.store.approvals(ApprovalQuery())] == [approval.approval_id]
+
+
+@pytest.mark.parametrize("channel", ["x" * 2000, "a\0b", "é" * 600, "\ud800"], ids=["long", "nul", "wide", "half"])
+def test_a_channel_whose_name_no_key_can_hold_keeps_no_task_from_being_settled(desk, new_id, channel):
+    policy = ProjectApprovals(notify=(channel, "console"))
+    claimed = desk.running()
+    outcome = TaskOutcome(status="blocked", machine_status="blocked", operator_summary="stuck")
+    ended = Ended(claimed=claimed, exit_status="ok", outcome=outcome, escalation="orchestrator-notify")
+
+    assert desk.store.settle(settlement(ended, replace(chance(desk, new_id), approvals=policy))) == "settled"
+
+    assert len(messages(desk)) == 4

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from keisei.engine.approval import approve, reject
-from keisei.engine.budget import Balance, grant, overspent, own_limit, policy_of, spending
-from keisei.engine.hold import Means
+from keisei.engine.budget import Balance, grant, overspent, policy_of, spending
 from keisei.engine.intake import Defaults
+from keisei.engine.office import Office
 from keisei.records.answer import ApprovalQuery
 from keisei.records.attempt import Usage
 from keisei.records.budget import Amount, BudgetPolicy, Grant, Tally
@@ -17,7 +17,6 @@ from keisei.records.id import AttemptId
 from keisei.records.intent import Budget
 from keisei.records.move import ClaimOrder, EventQuery
 from keisei.records.project import ProjectAmount, ProjectBudget
-from keisei.testing.queue import new_task
 from tests.store.desk import sqlite_desk
 
 ME = "operator:me"
@@ -33,9 +32,9 @@ def desk(tmp_path):
 
 
 @pytest.fixture
-def means():
+def office(desk):
     numbers = count(1)
-    return Means(registry=lambda: None, defaults=Defaults(), new_id=lambda: f"n{next(numbers)}", budget=DAY)
+    return Office(desk.store, lambda: None, Defaults(), lambda: f"n{next(numbers)}")
 
 
 def usage(tokens=None, usd=None):
@@ -89,30 +88,15 @@ def test_the_limits_of_a_project_are_read_from_its_file():
     assert policy_of(None) is None
 
 
-@pytest.mark.parametrize(
-    ("own", "limit"),
-    [
-        (None, Amount(usd=2.0, tokens=50)),
-        (Budget(max_cost_usd=1.0), Amount(usd=1.0, tokens=50)),
-        (Budget(max_tokens=7), Amount(usd=2.0, tokens=7)),
-    ],
-    ids=["none", "money", "tokens"],
-)
-def test_a_task_may_spend_what_it_says_and_else_what_the_project_says(desk, own, limit):
-    task = new_task("t", desk.store.now(), budget=own)
-
-    assert own_limit(task, BudgetPolicy(task=Amount(usd=2.0, tokens=50))) == limit
-
-
 class Purse:
     """What a task has spent, and was granted."""
 
-    def __init__(self, spent=NOTHING, granted=()):
-        self._spent, self._granted = spent, granted
+    def __init__(self, spent=NOTHING, granted=(), reserved=NOTHING):
+        self._spent, self._granted, self._reserved = spent, granted, reserved
 
     def spent_by(self, task_id):  # noqa: ARG002 - a port
         return Tally(
-            agent=None, adapter_id="a", spent=self._spent, reserved=NOTHING, unknown=NOTHING, attempts=1, unaccounted=0
+            agent=None, adapter_id="a", spent=self._spent, reserved=self._reserved, unknown=NOTHING, attempts=1
         )
 
     def grants(self, day, task_id=None):  # noqa: ARG002 - a port
@@ -137,15 +121,33 @@ class Purse:
             "its budget is used up (1.00 of 1.00 US dollars)",
         ),
         (Budget(max_tokens=10), Purse(), None, None),
+        (
+            Budget(max_tokens=10),
+            Purse(Amount(tokens=3), reserved=Amount(tokens=7)),
+            None,
+            "its budget is used up (10 of 10 tokens, not all of it told)",
+        ),
+        (Budget(max_tokens=10), Purse(Amount(tokens=3), reserved=Amount(tokens=7)), usage(tokens=2), None),
         (Budget(max_tokens=10), Purse(), usage(usd=5.0), None),
     ],
-    ids=["no limit", "within", "exact", "over all attempts", "granted", "money", "unknown", "only the other unit"],
+    ids=[
+        *("no limit", "within", "exact", "over all attempts", "granted", "money", "unknown, nothing reserved"),
+        *("unknown", "less than reserved", "only the other unit"),
+    ],
 )
-def test_a_task_is_overspent_by_what_is_known_over_all_its_attempts(desk, budget, purse, used, said):
+def test_a_task_is_overspent_as_the_claim_would_see_it(desk, budget, purse, used, said):
     claimed = desk.running(budget=budget)
-    claimed = replace(claimed, attempt=replace(claimed.attempt, usage=used))
+    claimed = replace(claimed, attempt=replace(claimed.attempt, usage=used, bundle_id="b", adapter_kind="codex"))
 
     assert overspent(purse, claimed, None) == said
+
+
+def test_what_never_began_and_what_is_a_script_has_not_used_up_anything(desk):
+    claimed, purse = desk.running(budget=Budget(max_tokens=10)), Purse(reserved=Amount(tokens=10))
+    script = replace(claimed.attempt, bundle_id="b", adapter_kind="script")
+
+    assert overspent(purse, claimed, None) is None
+    assert overspent(purse, replace(claimed, attempt=script), None) is None
 
 
 # --- what is left -----------------------------------------------------------------------------------------------------
@@ -273,12 +275,12 @@ def asked_for(desk):
     return approval
 
 
-def test_a_task_that_is_not_covered_asks_and_goes_on_when_it_is_approved(desk, means):
+def test_a_task_that_is_not_covered_asks_and_goes_on_when_it_is_approved(desk, office):
     approval = asked_for(desk)
     assert (approval.kind, approval.detail["scope"]) == ("budget", "day")
     assert desk.read(approval.task_id).status == "blocked"
 
-    approve(desk.store, approval.approval_id, "worth it", ME, means)
+    approve(office, approval.approval_id, "worth it", ME, DAY)
 
     assert [each.amount for each in desk.store.grants(today(desk)) if each.grant_id != "odd"] == [Amount(tokens=40)]
     (claimed,) = claim(desk)
@@ -298,7 +300,7 @@ def test_a_task_whose_budget_is_rejected_is_cancelled_and_nothing_is_granted(des
     assert [each.grant_id for each in desk.store.grants(today(desk))] == ["odd"]
 
 
-def test_what_is_overdrawn_is_made_up_for(desk, means):
+def test_what_is_overdrawn_is_made_up_for(desk, office):
     desk.queue(1)
     (claimed,) = claim(desk)
     end(desk, claimed, usage(tokens=130))  # more than it had reserved
@@ -306,12 +308,12 @@ def test_what_is_overdrawn_is_made_up_for(desk, means):
     assert claim(desk) == []
     (approval,) = desk.store.approvals(ApprovalQuery())
 
-    approve(desk.store, approval.approval_id, "", ME, means)
+    approve(office, approval.approval_id, "", ME, DAY)
 
     assert len(claim(desk)) == 1
 
 
-def test_a_task_that_has_used_up_its_own_budget_is_given_it_once_more(desk, means):
+def test_a_task_that_has_used_up_its_own_budget_is_given_it_once_more(desk, office):
     desk.queue(1)
     (claimed,) = claim(desk)
     attempt = replace(claimed.attempt, bundle_id="b", adapter_id="model", adapter_kind="x", usage=usage(tokens=40))
@@ -322,6 +324,6 @@ def test_a_task_that_has_used_up_its_own_budget_is_given_it_once_more(desk, mean
     (approval,) = desk.store.approvals(ApprovalQuery())
     assert approval.detail["scope"] == f"task:{claimed.task.task_id}"
 
-    approve(desk.store, approval.approval_id, "", ME, means)
+    approve(office, approval.approval_id, "", ME, DAY)
 
     assert [each.task.task_id for each in claim(desk)] == [claimed.task.task_id]

@@ -3,10 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from keisei.engine.deliver import BATCH, LEASE, Failed, conclude, deliver
+from keisei.engine.deliver import BATCH, LEASE, Failed, Place, conclude, deliver
 from keisei.engine.follow import WAIT
 from keisei.engine.intake import Defaults
+from keisei.engine.office import Office as Rooms
 from keisei.engine.post import drop, redeliver, redeliver_dead
+from keisei.records.adapter import ScriptAdapter
 from keisei.records.answer import ApprovalQuery
 from keisei.records.error import AuthorError, OperatorError, Refused, WorldFault
 from keisei.records.move import EventQuery
@@ -20,6 +22,7 @@ from tests.store.desk import sqlite_desk
 
 RATE = 60
 NO = Failed(reason="no")
+PROGRAM = ScriptAdapter(adapter_id="program", command="sh", timeout_ms=1000)
 
 
 class Files:
@@ -37,16 +40,16 @@ class Files:
         return SubagentProfile(
             profile_id=name,
             style="claude-like",
-            role={"profile": "role", "heir": "heir", "stranger": "stranger"}[name],
-            default_adapter_id="adapter",
+            role={"profile": "role", "program": "role"}.get(name, name),
+            default_adapter_id="program" if "program" in name else "adapter",
             prompt_parts=(),
-            skill_ids=(),
+            skill_ids=("own",),
             context_policy=ContextPolicy(max_prompt_chars=1000, include_recent_memory=False),
             result_policy=ResultPolicy(allow_follow_up_tasks=True, allow_external_messages=True),
         )
 
     def adapter(self, name):
-        return name
+        return PROGRAM if name == "program" else name
 
     def has_skill(self, _name):
         return True
@@ -58,7 +61,7 @@ class Files:
         return intent
 
     def handoff(self, role):
-        return ("heir",) if role == "role" else ()
+        return ("heir", "heir-program") if role == "role" else ()
 
     def payload_complaints(self, _spec, _payload):
         return []
@@ -91,6 +94,7 @@ class Office:
         self.desk, self.store, self.clock = desk, desk.store, desk.clock
         self.posts = Posts()
         self.files = Files()
+        self.place = Place()
 
     def new_id(self):
         return self.desk.name("id")
@@ -110,8 +114,11 @@ class Office:
             parent=parent,
         )
 
+    def rooms(self, store=None):
+        return Rooms(store or self.store, lambda: self.files, Defaults(), self.new_id)
+
     def deliver(self, store=None, rate=RATE):
-        return deliver(store or self.store, lambda: self.files, Defaults(), self.new_id, self.posts, rate)
+        return deliver(self.rooms(store), self.posts, rate, self.place)
 
     def row(self, key):
         found = self.store.outbox_item(key)
@@ -249,6 +256,22 @@ def test_a_dead_letter_can_be_delivered_again_and_nobody_has_to_decide_any_more(
     assert "delivery_retried" in office.life()
 
 
+def test_all_that_is_dead_is_put_back_however_much_it_is_and_nobody_is_asked_about_it_any_more(office, monkeypatch):
+    monkeypatch.setattr("keisei.engine.post.MOST", 3)
+    keys = office.ask(*({"channel": "gone", "text": str(number)} for number in range(8)))
+    while office.deliver():
+        while office.posts.sent:
+            office.posts.answer(replace(NO, gone=True))
+    assert office.standing(*keys) == ["dead"] * 8
+    assert all(each.deadline is not None for each in office.store.approvals(ApprovalQuery()))
+
+    found = redeliver_dead(office.store, "try again", "operator:me")
+
+    assert sorted(each.key for each in found) == sorted(keys)
+    assert office.standing(*keys) == ["pending"] * 8
+    assert office.needs() == []
+
+
 def test_what_has_left_is_never_delivered_again(office):
     first, second = office.ask({"text": "a"}, {"text": "b"})
     office.deliver()
@@ -311,6 +334,26 @@ def test_a_channel_that_is_busy_holds_up_no_other(office):
 
     assert [item.key for item, _, _ in office.posts.sent] == [quick]
     assert office.standing(follow) == ["delivered"]
+
+
+def test_however_many_wait_for_a_dead_channel_no_other_row_is_hidden(office, monkeypatch):
+    monkeypatch.setattr("keisei.engine.deliver.PAGE", 10)
+    monkeypatch.setattr("keisei.engine.deliver.PAGES", 3)
+    office.ask(*({"channel": "dead", "text": str(number)} for number in range(45)))
+    (quick,) = office.ask({"channel": "quick", "text": "hello"})
+    (follow,) = office.follow({})
+    office.posts.full = ("dead",)
+
+    rounds = 0
+    while office.standing(follow) != ["delivered"]:
+        office.deliver()
+        rounds += 1
+
+    assert [item.key for item, _, _ in office.posts.sent] == [quick]
+    assert rounds == 2
+    assert office.deliver() == office.deliver() == office.deliver() == 0
+    office.posts.full = ()
+    assert office.deliver() == 4
 
 
 def test_a_channel_gets_no_more_than_it_has_room_for_and_the_next_one_its_share(office):
@@ -442,7 +485,7 @@ def test_while_somebody_edits_the_files_a_follow_up_waits(office, error):
     def broken():
         raise error
 
-    deliver(office.store, broken, Defaults(), office.new_id, office.posts, RATE)
+    deliver(office.rooms()._replace(registry=broken), office.posts, RATE)
     assert office.standing(key) == ["pending"]
     office.clock.advance(WAIT.total_seconds())
     office.files = real
@@ -471,6 +514,10 @@ def test_a_store_that_is_away_is_told_and_nothing_is_lost(office, monkeypatch):
         ({"requested_profile_id": "stranger"}, "dead"),
         ({"requested_adapter_id": "adapter"}, "delivered"),
         ({"requested_adapter_id": "shell"}, "dead"),
+        ({"requested_profile_id": "program"}, "dead"),
+        ({"requested_profile_id": "heir-program"}, "delivered"),
+        ({"skill_ids": ["own"]}, "delivered"),
+        ({"skill_ids": ["own", "another"]}, "dead"),
         ({"idempotency_key": "workflow:1:plan:1:1", "source": "workflow:1:plan", "workflow_ref": 7}, "delivered"),
     ],
 )
@@ -480,3 +527,13 @@ def test_an_agent_hands_work_only_to_those_its_role_hands_over_to(office, wish, 
     office.deliver()
 
     assert office.standing(key) == [told]
+
+
+def test_a_program_may_ask_for_a_program_and_nobody_else_of_its_role(office):
+    (key,) = office.follow({"requested_profile_id": "program"}, requested_profile_id="program")
+    (other,) = office.follow({"requested_profile_id": "program"})
+
+    office.deliver()
+
+    assert office.standing(key, other) == ["delivered", "dead"]
+    assert "a task that is no program cannot ask for one" in office.row(other).reason

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from keisei.engine import control
 from keisei.engine.approval import approve, reject, remind
-from keisei.engine.hold import Means
 from keisei.engine.intake import Defaults
 from keisei.engine.loop import Detector, paused_by_loop
+from keisei.engine.office import Office
 from keisei.engine.settle import Chance, Ended, settlement
 from keisei.records.answer import ApprovalQuery
 from keisei.records.intent import TaskIntent, WorkflowRef
@@ -40,8 +40,8 @@ def new_id():
 
 
 @pytest.fixture
-def means(new_id):
-    return Means(registry=lambda: None, defaults=Defaults(), new_id=new_id)
+def office(desk, new_id):
+    return Office(desk.store, lambda: None, Defaults(), new_id)
 
 
 @pytest.fixture
@@ -168,7 +168,16 @@ def test_a_project_that_wants_no_detector_has_none(desk, new_id):
     for _ in range(AFTER * 5):
         finish(desk, new_id, **BY_SENSOR)
 
-    assert Detector(None).look(desk.store, new_id) == 0
+    assert Detector(0).look(desk.store, new_id) == 0
+
+
+def test_one_end_is_no_loop_whatever_the_project_says(desk, new_id):
+    detector = Detector(1)
+
+    finish(desk, new_id, **BY_SENSOR)
+    assert detector.look(desk.store, new_id) == 0
+    finish(desk, new_id, **BY_SENSOR)
+    assert detector.look(desk.store, new_id) == 1
 
 
 def test_ends_are_counted_across_looks(desk, detector, new_id):
@@ -198,13 +207,13 @@ def test_a_runner_that_starts_later_looks_back(desk, new_id):
     assert Detector(AFTER).look(desk.store, new_id) == 1
 
 
-def test_approving_lets_it_go_on_and_counts_anew(desk, detector, new_id, means):
+def test_approving_lets_it_go_on_and_counts_anew(desk, detector, new_id, office):
     for _ in range(AFTER):
         task = finish(desk, new_id, **BY_SENSOR)
     detector.look(desk.store, new_id)
     (approval,) = loops(desk)
 
-    approve(desk.store, approval.approval_id, "it is fine", ME, means)
+    approve(office, approval.approval_id, "it is fine", ME)
 
     assert desk.store.pauses() == []
     assert paused_by_loop(desk.store, task) is None
@@ -234,12 +243,12 @@ def test_lifting_the_pause_by_another_order_resolves_the_question(desk, detector
     (approval,) = loops(desk)
 
     control.resume(desk.store, "go on", ME, approval.key)
-    remind(desk.store, POLICY, new_id)
+    remind(desk.store, POLICY)
 
     assert [each.status for each in loops(desk)] == ["resolved"]
 
 
-def test_what_was_held_meanwhile_goes_on_with_it(desk, detector, new_id, means):
+def test_what_was_held_meanwhile_goes_on_with_it(desk, detector, new_id, office):
     for _ in range(AFTER):
         finish(desk, new_id, **BY_SENSOR)
     detector.look(desk.store, new_id)
@@ -247,7 +256,7 @@ def test_what_was_held_meanwhile_goes_on_with_it(desk, detector, new_id, means):
     held = hold(desk, new_id, **BY_SENSOR)
     other = hold(desk, new_id, reason="for another reason", **BY_SENSOR)
 
-    approve(desk.store, approval.approval_id, "", ME, means)
+    approve(office, approval.approval_id, "", ME)
 
     assert desk.read(held).status == "pending"
     assert desk.read(other).status == "blocked"
@@ -264,7 +273,7 @@ def hold(desk, new_id, reason=None, **task):
     return claimed.task.task_id
 
 
-def test_a_schedule_that_feeds_a_loop_is_switched_off_and_on_again(desk, detector, new_id, means):
+def test_a_schedule_that_feeds_a_loop_is_switched_off_and_on_again(desk, detector, new_id, office):
     now = desk.store.now()
     record = RecurringScheduleRecord(
         schedule_id="s1",
@@ -284,7 +293,7 @@ def test_a_schedule_that_feeds_a_loop_is_switched_off_and_on_again(desk, detecto
     detector.look(desk.store, new_id)
     off = desk.store.schedule("s1").record
     (approval,) = loops(desk)
-    approve(desk.store, approval.approval_id, "", ME, means)
+    approve(office, approval.approval_id, "", ME)
 
     assert (off.enabled, off.disabled_reason.startswith("it feeds a loop: ")) == (False, True)
     assert desk.store.schedule("s1").record.enabled

@@ -19,6 +19,7 @@ from keisei.rules.budget import (
     cover,
     day_name,
     day_of,
+    own_limit,
     reserved_too,
     tally,
     used,
@@ -72,6 +73,8 @@ def reserve(usd=None, tokens=None):
         pytest.param((1, None, 3, 4, 0.5), Amount(usd=0.5), id="output is unknown"),
         pytest.param((None, 2, 3, 4, 0.0), Amount(usd=0.0), id="input is unknown"),
         pytest.param((0, 0, None, None, 0.0), NOTHING, id="nothing was used"),
+        pytest.param((1, 2, -1, None, -0.5), Amount(), id="less than nothing"),
+        pytest.param((2**53, 0, None, None, float("nan")), Amount(), id="more than there is, and no number"),
     ],
 )
 def test_what_an_attempt_used_is_what_it_says(usage, amount):
@@ -84,7 +87,7 @@ def test_an_open_attempt_is_charged_with_its_reservation():
     one = tally("bob", "codex", [open_attempt(Amount(usd=2.0, tokens=7))])
 
     assert (one.spent, one.reserved, one.unknown) == (NOTHING, Amount(usd=2.0, tokens=7), NOTHING)
-    assert (one.attempts, one.unaccounted) == (1, 0)
+    assert (one.attempts, one.unpriced, one.uncounted) == (1, 0, 0)
 
 
 def test_an_attempt_that_says_what_it_used_is_charged_with_that():
@@ -98,14 +101,44 @@ def test_an_attempt_that_does_not_say_is_charged_with_its_reservation_in_that_un
     one = tally("bob", "codex", [attempt(reserved=held), attempt(None, 3, reserved=held)])
 
     assert (one.spent, one.unknown) == (Amount(usd=0.0, tokens=3), Amount(usd=4.0, tokens=7))
-    assert one.unaccounted == 2
+    assert (one.unpriced, one.uncounted) == (2, 1)
+
+
+def test_attempts_that_are_alike_may_be_added_up_before():
+    held = Amount(usd=2.0, tokens=7)
+    apart = [attempt(None, 3, reserved=held), attempt(None, 4, reserved=held)]
+    together = attempt(None, 7, reserved=Amount(usd=4.0, tokens=14), attempts=2)
+
+    assert tally("bob", "codex", [together]) == tally("bob", "codex", apart)
+
+
+def test_no_reservation_is_so_large_that_a_day_cannot_be_added_up():
+    answer = cover(account(BudgetPolicy()), task(1e308), None, FREE)
+
+    assert answer.reserve.usd == 2**53 - 1
 
 
 @pytest.mark.parametrize("free", [{"begun": False}, {"adapter_kind": "script"}], ids=["never begun", "a script"])
 def test_what_cannot_have_cost_anything_is_free(free):
     one = tally("bob", "codex", [attempt(reserved=Amount(usd=2.0, tokens=7), **free)])
 
-    assert (one.spent, one.reserved, one.unknown, one.unaccounted) == (NOTHING, NOTHING, NOTHING, 0)
+    assert (one.spent, one.reserved, one.unknown) == (NOTHING, NOTHING, NOTHING)
+    assert (one.unpriced, one.uncounted) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("own", "limit"),
+    [
+        (None, Amount(usd=2.0, tokens=50)),
+        (Budget(max_cost_usd=1.0), Amount(usd=1.0, tokens=50)),
+        (Budget(max_tokens=7), Amount(usd=2.0, tokens=7)),
+    ],
+    ids=["none", "money", "tokens"],
+)
+def test_a_task_may_spend_what_it_says_and_else_what_the_project_says(own, limit):
+    one = new_task("t", NOW, budget=own)
+
+    assert own_limit(one, BudgetPolicy(task=Amount(usd=2.0, tokens=50))) == limit
 
 
 def test_a_task_without_any_limit_reserves_nothing():
@@ -190,6 +223,15 @@ def test_a_task_waits_for_the_next_day_where_nothing_could_come_back():
     held = tally(None, "codex", [open_attempt(Amount(usd=2.0)), attempt(6.0, 1)])
 
     assert cover(account(day(10.0), held), task(5.0), None, FREE).until == MIDNIGHT
+
+
+def test_a_task_that_a_whole_day_does_not_cover_waits_for_a_person_and_not_for_ever():
+    found = cover(account(day(usd=5.0, tokens=100)), task(usd=1.0, tokens=101), None, FREE)
+
+    assert (found.scope, found.until) == ("day", None)
+    assert "100 tokens for day does not cover the 101 tokens" in found.reason
+    later = cover(account(day(usd=5.0, tokens=100), grants=[grant("day", tokens=1)]), task(tokens=101), None, FREE)
+    assert later == reserve(usd=5.0, tokens=101)
 
 
 def test_of_several_limits_the_one_that_holds_longest_is_named():

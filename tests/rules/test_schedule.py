@@ -17,6 +17,7 @@ from keisei.rules.schedule import (
     due_moments,
     duration_text,
     following,
+    patience,
     realigned,
     resumed,
     seconds_of,
@@ -161,3 +162,8 @@ def test_durations_say_their_unit(text, seconds):
 @pytest.mark.parametrize("text", ["5", "", "5x", "-5m", "1.5h", "5 m", "0s", "3651d", "٣m", "9" * 40 + "d", "5m\n"])
 def test_what_is_no_duration_is_none(text):
     assert seconds_of(text) is None
+
+
+@pytest.mark.parametrize(("seconds", "slots"), [(1, 600), (60, 10), (200, 3), (601, 3), (86_400, 3)])
+def test_patience_is_some_slots_and_some_minutes(seconds, slots):
+    assert patience(seconds) == slots

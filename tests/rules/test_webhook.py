@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keisei.records.error import OperatorError
 from keisei.records.project import ProjectWebhook
-from keisei.rules.webhook import Bad, Delivery, event_data, is_wanted, pointed, secret_bytes, verified
+from keisei.rules.webhook import Bad, Delivery, event_data, is_wanted, pointed, secret_key, verified
 
 # The example of GitHub's documentation on validating deliveries.
 GITHUB = b"It's a Secret to Everybody"
@@ -23,7 +24,7 @@ STAMP = 1614265330
 BODY = b'{"test": 2432232314}'
 SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 SENT = datetime.fromtimestamp(STAMP, UTC)
-KEY = secret_bytes("standard", SECRET)
+KEY = secret_key("standard", SECRET)
 HOOK = ProjectWebhook(kind="github", secret_env="S")  # noqa: S106 - a name
 
 
@@ -107,9 +108,32 @@ def test_only_the_right_body_holds(body, noise, key):
     assert isinstance(verified("github", key, headers | {"x-hub-signature-256": noise}, body, SENT), Bad)
 
 
-@pytest.mark.parametrize("secret", ["whsec_", "whsec_!!!", "whsec_c2hvcnQ=", "ä"])
-def test_what_is_no_secret_is_no_key(secret):
-    assert secret_bytes("standard", secret) is None
+@pytest.mark.parametrize(
+    ("kind", "secret"),
+    [
+        *(("standard", secret) for secret in ("", "whsec_", "whsec_!!!", "whsec_c2hvcnQ=", "ä", "\udcff")),
+        *(("github", secret) for secret in ("", "a", "hunter2", "hunter2 \n", " " * 20)),
+    ],
+)
+def test_what_is_no_secret_is_no_key_and_is_not_told(kind, secret):
+    with pytest.raises(OperatorError) as raised:
+        secret_key(kind, secret)
+
+    told = f"{raised.value.message} {raised.value.hint}"
+    assert not any(word.removeprefix("whsec_") in told for word in secret.split() if len(word) > len("whsec_"))
+
+
+@pytest.mark.parametrize("size", [16, 17, 24, 32])
+def test_a_sender_may_choose_a_shorter_key_than_we_do_padded_or_not(size):
+    coded = base64.b64encode(bytes(range(size))).decode()
+
+    for secret in (coded, coded.rstrip("="), f"whsec_{coded}", f" whsec_{coded}\n"):
+        assert secret_key("standard", secret) == bytes(range(size))
+
+
+def test_a_secret_of_github_is_any_text_of_eight_bytes():
+    assert secret_key("github", "hush-hus") == b"hush-hus"
+    assert secret_key("github", "ähnlich") == "ähnlich".encode()
 
 
 def test_kinds_of_events_can_be_chosen():

@@ -226,7 +226,7 @@ class DeliveredTwice(Mutant):
         task = delivery.task and replace(delivery.task, task=replace(delivery.task.task, idempotency_key=None))
         return self.store.deliver(Delivery(item=delivery.item, task=task, events=delivery.events))
 
-    def pending(self, limit):
+    def pending(self, limit, _after=None):
         return [replace(item, status="pending") for item in self.store.outbox(None, min(limit, 2))]
 
 

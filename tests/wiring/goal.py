@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+from keisei.engine.office import Office
 from keisei.engine.workflow import advance, create
 from keisei.records.progression import WorkflowQuery
 from keisei.wiring.registry import defaults_of
@@ -91,14 +92,18 @@ class Goal(House):
         """A workflow for a goal."""
         asked = {"workflow_type": "goal-loop", "instance_key": goal, "actor": "test"}
         context = {"objective": goal, "scope": ["src/**"]}
-        return create(self.store, self.shop.registry, self.defaults, new_id, **({**asked, "context": context} | given))
+        return create(self.office, **({**asked, "context": context} | given))
+
+    @property
+    def office(self):
+        return Office(self.store, self.shop.registry, self.defaults, new_id)
 
     @property
     def defaults(self):
         return defaults_of(self.home)
 
     def advance(self) -> int:
-        return advance(self.store, self.shop.registry, self.defaults, new_id)
+        return advance(self.office)
 
     def work(self) -> None:
         """Run and advance until nothing moves any more."""

@@ -9,6 +9,7 @@ import apsw
 from keisei.engine import schedule as schedules
 from keisei.engine import sensor as sensors
 from keisei.engine.control import canceled_outcome
+from keisei.engine.office import Office
 from keisei.records.id import TaskId
 from keisei.records.move import EventQuery, PauseOrder, TaskMove, TaskQuery
 from keisei.rules import task as moves
@@ -50,17 +51,17 @@ class Observatory:
         return CatalogRegistry(catalog(self.settings, start=self.root))
 
     @property
-    def rooms(self):
-        return self.store, self.registry, defaults_of(self.home), new_id
+    def office(self):
+        return Office(self.store, self.registry, defaults_of(self.home), new_id)
 
     # --- schedules
 
     def upsert(self, **data):
         given = {"name": "s", "interval_seconds": 60, "task": TASK} | data
-        return schedules.upsert(*self.rooms, given, "operator:test", self.notes.append)
+        return schedules.upsert(self.office, given, "operator:test", self.notes.append)
 
     def tick(self, at=None):
-        return schedules.tick(*self.rooms, at=at)
+        return schedules.tick(self.office, at=at)
 
     def schedule(self, name="s"):
         return self.store.schedule(name)
@@ -74,7 +75,7 @@ class Observatory:
 
     def observe(self, **data):
         given = {"sensor_id": "eye", "source_ref": "sky", "dedupe_key": "k", "payload": {}} | data
-        return sensors.observe(*self.rooms, given, "operator:test", self.notes.append)
+        return sensors.observe(self.office, given, "operator:test", self.notes.append)
 
     def skill(self, name: str, program: str, *, file: str = "sensor", mode: int = 0o755) -> Path:
         folder = self.root / ".keisei" / "skills" / name
@@ -87,8 +88,7 @@ class Observatory:
         return path
 
     def sensing(self) -> Sensing:
-        store, registry, defaults, _ = self.rooms
-        return Sensing(self.settings, self.home, store, registry, defaults, self.lines.append)
+        return Sensing(self.home, self.store, self.registry, defaults_of(self.home), self.lines.append)
 
     # --- what is there
 

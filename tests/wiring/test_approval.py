@@ -2,12 +2,16 @@
 
 import pytest
 
-from keisei.engine.approval import answer, approve, reject
-from keisei.engine.hold import Means
+from keisei.engine import control
+from keisei.engine.approval import answer, approve, reject, remind
+from keisei.engine.office import Office
 from keisei.records.answer import ApprovalQuery
+from keisei.records.move import EventQuery
+from keisei.records.project import ProjectApprovals
 from keisei.testing.model import Fault, ScriptedModel
 from keisei.wiring.fresh import new_id
 from keisei.wiring.registry import defaults_of
+from tests.wiring.goal import Goal
 from tests.wiring.house import House
 
 ME = "operator:me"
@@ -22,8 +26,8 @@ timeout_ms = 10000
 """
 
 
-def means(house):
-    return Means(registry=house.shop.registry, defaults=defaults_of(house.home), new_id=new_id)
+def office(house):
+    return Office(house.store, house.shop.registry, defaults_of(house.home), new_id)
 
 
 def waiting(house):
@@ -164,8 +168,31 @@ def test_an_adapter_that_is_not_let_in_asks_a_person_and_its_record_stays(tmp_pa
         assert "no key" in approval.reason
         assert house.task(task).status == "pending"
 
-        approve(house.store, approval.approval_id, "logged in again", ME, means(house))
+        approve(office(house), approval.approval_id, "logged in again", ME)
         assert house.store.breakers() == []
         (found,) = house.store.approvals(ApprovalQuery(statuses=()))
         assert (found.status, found.decided_by, found.reason) == ("approved", ME, approval.reason)
         house.close()
+
+
+def test_an_approved_workflow_asks_again_and_its_approval_ends_as_approved(tmp_path):
+    goal = Goal(tmp_path)
+    goal.say("g")
+    goal.begin("g")
+    (plan,) = goal.tasks()
+    control.cancel(goal.store, plan.task_id, "no", ME)
+    goal.advance()
+    remind(goal.store, ProjectApprovals(deadline_h=2.0))
+    approval = waiting(goal)
+    assert (approval.kind, (approval.deadline - approval.created_at).total_seconds()) == ("workflow", 7200)
+    (event,) = goal.store.events(EventQuery(event_type="approval_asked"))
+    assert event.detail["approval_id"] == approval.approval_id
+
+    done = approve(office(goal), approval.approval_id, "once more", ME)
+
+    assert (done.status, done.decided_by, done.answer) == ("approved", ME, "once more")
+    said = [each.body["status"] for each in goal.store.entries(kind="approval_decided")]
+    assert said == ["approved"]
+    goal.work()
+    assert goal.workflow("g").record.status == "completed"
+    goal.close()

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from keisei.engine.approval import approve
 from keisei.engine.budget import grant, policy_of, spending
-from keisei.engine.hold import Means
+from keisei.engine.office import Office
 from keisei.records.answer import ApprovalQuery
 from keisei.records.budget import Amount
 from keisei.testing.model import Fault, ScriptedModel
@@ -98,16 +98,50 @@ def test_a_project_that_wants_to_be_asked_is_asked(tmp_path):
         assert (approval.kind, house.task(approval.task_id).status) == ("budget", "blocked")
         assert house.store.outbox_item(f"approval:{approval.approval_id}/console") is not None
 
-        means = Means(
-            registry=house.shop.registry,
-            defaults=defaults_of(house.home),
-            new_id=new_id,
-            budget=policy_of(house.home.file.budget),
-        )
-        approve(house.store, approval.approval_id, "worth it", ME, means)
+        approved(house, approval, "worth it")
         house.run()
 
         assert statuses(house, tasks) == ["completed", "completed"]
+        house.close()
+
+
+def approved(house, approval, reason):
+    office = Office(house.store, house.shop.registry, defaults_of(house.home), new_id)
+    approve(office, approval.approval_id, reason, ME, policy_of(house.home.file.budget))
+
+
+def test_a_task_that_overdrew_its_own_budget_goes_on_once_that_is_approved(tmp_path):
+    turns = iter(["no answer", DONE])
+    with ScriptedModel(lambda _request: next(turns)) as model:
+        house = built(tmp_path, model, "[budget.task]\nmax-tokens = 4\n")
+        (task,) = ask_model(house, max_attempts=3)
+        house.run()
+        (approval,) = house.store.approvals(ApprovalQuery())
+        assert (approval.kind, house.task(task).status) == ("budget", "blocked")
+
+        approved(house, approval, "go on")
+        house.run()
+
+        assert (len(model.requests), house.task(task).status) == (2, "completed")
+        house.close()
+
+
+def test_what_even_a_whole_day_does_not_cover_is_asked_about_with_a_deadline_and_a_message(tmp_path):
+    limits = "[budget.task]\nmax-tokens = 30\n[budget.day]\nmax-tokens = 20\n"
+    limits += '[approvals]\nnotify = ["console", "ops"]\n[channels.ops]\nkind = "console"\n'
+    with ScriptedModel(always(DONE)) as model:
+        house = built(tmp_path, model, limits)
+        (task,) = ask_model(house)
+        house.run()
+        (approval,) = [each for each in house.store.approvals(ApprovalQuery()) if each.kind == "budget"]
+        assert (house.task(task).status, approval.deadline > approval.created_at) == ("blocked", True)
+        assert all(house.store.outbox_item(f"approval:{approval.approval_id}/{each}") for each in ("console", "ops"))
+        assert house.events(task).count("approval_asked") == 1
+
+        approved(house, approval, "today")
+        house.run()
+
+        assert house.task(task).status == "completed"
         house.close()
 
 
@@ -154,4 +188,16 @@ def test_one_agents_limit_holds_up_nobody_else(tmp_path):
         assert statuses(house, dear) == ["completed", "pending"]
         assert house.task(cheap).status == "completed"
         assert day(house).spent == replace(Amount(), tokens=COST)
+        house.close()
+
+
+def test_an_attempt_is_told_what_is_left_for_it(tmp_path):
+    with ScriptedModel(always('{"status": "retryable_failure"}')) as model:
+        house = built(tmp_path, model, "[budget.task]\nmax-tokens = 100\n")
+        (task,) = ask_model(house, max_attempts=2)
+
+        house.run()
+
+        told = [house.evidence(each, "prompt.md").decode() for each in house.attempts(task)]
+        assert ["- tokens: at most 100," in told[0], f"- tokens: at most {100 - COST}," in told[1]] == [True, True]
         house.close()

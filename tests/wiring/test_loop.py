@@ -1,8 +1,8 @@
 """Runs that succeed all night long and do nothing: paused by the real runner, held, and let go by a person."""
 
 from keisei.engine.approval import approve
-from keisei.engine.hold import Means
 from keisei.engine.intake import Origin, accept, read_intent
+from keisei.engine.office import Office
 from keisei.records.answer import ApprovalQuery
 from keisei.records.id import TaskId
 from keisei.records.move import EventQuery
@@ -50,8 +50,8 @@ def test_a_loop_is_paused_held_and_let_go(tmp_path):
     assert house.task(other).status == "completed"
     assert house.store.approvals(ApprovalQuery()) == [approval]  # one question for all of them
 
-    means = Means(registry=house.shop.registry, defaults=defaults_of(house.home), new_id=new_id)
-    approve(house.store, approval.approval_id, "it is fine", ME, means)
+    office = Office(house.store, house.shop.registry, defaults_of(house.home), new_id)
+    approve(office, approval.approval_id, "it is fine", ME)
     house.run()
 
     assert house.task(held).status == "completed"

@@ -1,12 +1,17 @@
 """What outcomes ask for: follow-up tasks and messages, as rows first, by policy, once."""
 
 import json
+from contextlib import closing
 
 import pytest
 
-from keisei.engine.deliver import deliver
+from keisei.engine.deliver import BATCH, deliver
+from keisei.engine.office import Office
+from keisei.records.beside import Beside
+from keisei.records.outbox import OutboxItem
 from keisei.rules.follow_up import DEEPEST
-from keisei.wiring.channel import ProjectChannels
+from keisei.testing.model import ScriptedModel
+from keisei.wiring.channel import AT_ONCE, ProjectChannels
 from keisei.wiring.fresh import new_id
 from keisei.wiring.registry import defaults_of
 from tests.wiring.house import House
@@ -18,6 +23,13 @@ OPS = """
 kind = "webhook"
 url-env = "OPS_URL"
 secret-env = "OPS_SECRET"
+"""
+MODEL = """
+[adapters.model]
+kind = "ollama-generate"
+endpoint = "{url}"
+model = "scripted"
+timeout_ms = 10000
 """
 
 PROFILE = """profile_id = "{name}"
@@ -50,7 +62,7 @@ def follow_up(script, **more):
 def leave(house):
     """What the house can deliver leaves it."""
     channels = ProjectChannels(house.home.file, {}, lambda _item, _words: None)
-    while deliver(house.store, house.shop.registry, defaults_of(house.home), new_id, channels, 60):
+    while deliver(Office(house.store, house.shop.registry, defaults_of(house.home), new_id), channels, 60):
         pass
 
 
@@ -130,6 +142,51 @@ def test_a_runner_sends_what_an_agent_asks_for_and_tells_what_is_for_the_console
     assert [(each.task_id, each.detail) for each in house.lines if each.event == "message"] == [(task, "b")]
     house.close()
     receiver.close()
+
+
+def test_a_runner_that_leaves_when_it_is_idle_lets_everything_go_first(tmp_path, monkeypatch):
+    with closing(Receiver()) as receiver:
+        monkeypatch.setenv("OPS_URL", receiver.url)
+        monkeypatch.setenv("OPS_SECRET", SECRET)
+        house = House(tmp_path, adapters=OPS)
+        now = house.store.now()
+        rows = [
+            OutboxItem(
+                key=f"a/{channel}/{number}",
+                kind="external_message",
+                task_id=None,
+                attempt_id=None,
+                payload={"channel": channel, "text": "hello"},
+                created_at=now,
+            )
+            for channel in ("console", "ops")
+            for number in range(3 * AT_ONCE if channel == "ops" else 3 * BATCH)
+        ]
+        house.store.ask(Beside(outbox=tuple(rows)))
+
+        house.run()
+
+        assert house.store.outbox("pending", 10) == []
+        assert len(receiver.received) == 3 * AT_ONCE
+        house.close()
+
+
+def test_a_model_without_tools_cannot_have_a_program_run(tmp_path):
+    wish = {"task_type": "script", "source": "follow", "payload": {"args": ["-c", "touch ran"]}}
+    answer = json.dumps({"status": "completed", "operator_summary": "planned", "follow_up_tasks": [wish]})
+    with ScriptedModel(lambda _request: answer) as model:
+        house = House(tmp_path, adapters=MODEL.format(url=model.url))
+        (house.root / ".keisei" / "profiles").mkdir()
+        profile = PROFILE.format(name="planner", role="read-only", follow="true", messages="false", channels="")
+        (house.root / ".keisei" / "profiles" / "planner.toml").write_text(profile.replace('"script"', '"model"'))
+        house.add({"task_type": "answering", "requested_profile_id": "planner", "requested_adapter_id": "model"})
+
+        house.run()
+
+        (dead,) = house.store.outbox("dead", 10)
+        assert "a task that is no program cannot ask for one" in dead.reason
+        assert [each.task_type for each in house.tasks()] == ["answering"]
+        house.close()
 
 
 def test_a_follow_up_that_cannot_be_queued_is_a_dead_letter(house):

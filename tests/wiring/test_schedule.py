@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from keisei.engine import schedule as schedules
-from keisei.engine.fire import PATIENCE
 from keisei.records.answer import ApprovalQuery
-from keisei.records.error import ContractViolation, KeiseiError, OperatorError, Refused
+from keisei.records.error import ContractViolation, KeiseiError, OperatorError, Refused, WorldFault
 from keisei.records.task import TERMINAL
+from keisei.rules.schedule import patience
 from tests.wiring.observatory import TASK, Observatory
 
 
@@ -316,7 +316,7 @@ def test_a_poison_schedule_is_refused_at_the_door(sky, data):
 @pytest.mark.parametrize("data", [None, [], "x", 7, {}])
 def test_what_is_no_schedule_at_all_is_refused_in_words(sky, data):
     with pytest.raises(ContractViolation):
-        schedules.upsert(*sky.rooms, data, "a")
+        schedules.upsert(sky.office, data, "a")
 
 
 @pytest.mark.parametrize("record", ["", "{}", "null", "not json", '{"task": {}}', "[" * 5000])
@@ -338,6 +338,33 @@ def test_a_row_that_cannot_be_read_harms_only_itself(sky, record):
     assert len(approvals(sky)) == 1
     schedules.delete(sky.store, "bad", "poison", "operator:test")
     assert [each.name for each in sky.store.schedules()] == ["good"]
+
+
+def test_a_task_that_cannot_be_read_harms_only_its_own_schedule(sky):
+    sky.upsert(name="bad")
+    sky.upsert(name="good", overlap="queue")
+    sky.tick()
+    sky.sql("UPDATE tasks SET body = 'x' WHERE task_id = ?", sky.schedule("bad").task_id)
+    sky.clock.advance(60)
+
+    assert len(sky.tick().task_ids) == 1
+    assert sky.slots("good") == [("enqueued", 1)] * 2
+    assert sky.slots("bad") == [("enqueued", 1), ("skipped", 1)]
+
+
+def test_a_store_that_is_away_uses_up_no_slot(sky, monkeypatch):
+    sky.upsert()
+    sky.tick()
+    sky.clock.advance(60)
+
+    def away(_task_id):
+        raise WorldFault("the database does not answer", retryable=True)
+
+    with monkeypatch.context() as gone:
+        gone.setattr(sky.store, "task", away)
+        with pytest.raises(WorldFault):
+            sky.tick()
+    assert sky.slots() == [("enqueued", 1)]
 
 
 def test_a_row_whose_columns_say_something_else_than_its_record_is_put_right(sky):
@@ -376,18 +403,18 @@ def test_a_task_whose_type_is_gone_skips_and_then_asks_a_person(sky):
     text = own.read_text()
     own.unlink()
 
-    for _ in range(PATIENCE - 1):
+    for _ in range(patience(60) - 1):
         sky.tick()
         sky.clock.advance(60)
         assert sky.schedule("own").record.enabled
     assert approvals(sky) == []
     sky.tick()
 
-    assert sky.slots("own") == [("skipped", 1)] * PATIENCE
+    assert sky.slots("own") == [("skipped", 1)] * patience(60)
     assert "no task-type is called `own`" in sky.store.slots(sky.schedule("own").schedule_id, 1)[0].reason
     assert not sky.schedule("own").record.enabled
     assert [each.kind for each in approvals(sky)] == ["schedule"]
-    assert len(sky.tasks()) == PATIENCE, "the other one goes on"
+    assert len(sky.tasks()) == patience(60), "the other one goes on"
     own.write_text(text)
     schedules.resume(sky.store, "own", "it is back", "operator:test")
     sky.clock.advance(60)
@@ -399,14 +426,37 @@ def test_a_task_whose_type_is_gone_skips_and_then_asks_a_person(sky):
     assert sky.schedule("own").record.enabled, "it has all its patience again"
 
 
+@pytest.mark.parametrize("source", ["workflow:w:plan", "task:t"])
+def test_a_schedule_speaks_for_no_workflow_and_no_task(sky, source):
+    with pytest.raises(Refused, match="only the runtime writes"):
+        sky.upsert(task=TASK | {"source": source})
+
+    assert sky.store.schedules() == []
+
+
+def test_a_file_that_is_broken_for_some_minutes_switches_nothing_off(sky):
+    sky.upsert(interval_seconds=1, overlap="queue")
+    file = sky.root / "keisei.toml"
+    text = file.read_text()
+    file.write_text(f"{text}[[[")
+
+    for _ in range(60):
+        sky.tick()
+        sky.clock.advance(5)
+    assert sky.tasks() == []
+    file.write_text(text)
+
+    assert len(sky.tick().task_ids) == 1
+    assert approvals(sky) == []
+
+
 def test_files_that_cannot_be_read_at_all_use_up_nothing(sky):
     sky.upsert()
 
     def broken():
         raise OperatorError("keisei.toml is broken")
 
-    store, _, defaults, fresh = sky.rooms
-    assert schedules.tick(store, broken, defaults, fresh).evaluated == 0
+    assert schedules.tick(sky.office._replace(registry=broken)).evaluated == 0
     assert sky.slots() == []
     assert sky.tick().evaluated == 1
 
@@ -582,8 +632,7 @@ def test_a_schedule_that_changed_meanwhile_is_left_to_the_next_look(sky):
         def due_schedules(self, _limit):
             return [stale]
 
-    _, registry, defaults, fresh = sky.rooms
-    assert schedules.tick(Late(), registry, defaults, fresh).evaluated == 0
+    assert schedules.tick(sky.office._replace(store=Late())).evaluated == 0
     assert sky.tasks() == []
 
 
@@ -600,6 +649,5 @@ def test_a_row_that_cannot_be_written_does_not_stop_the_others(sky):
                 raise ContractViolation("schedule.record", ["it cannot be written"])
             return sky.store.fire(replace(firing))
 
-    _, registry, defaults, fresh = sky.rooms
-    assert schedules.tick(Stubborn(), registry, defaults, fresh).evaluated == 1
+    assert schedules.tick(sky.office._replace(store=Stubborn())).evaluated == 1
     assert sky.slots("b") == [("enqueued", 1)]

@@ -20,6 +20,7 @@ from keisei.records.error import ContractViolation, KeiseiError, OperatorError, 
 from keisei.records.observation import Observation, Observed, SeenQuery
 from keisei.records.progression import WorkflowMove
 from keisei.rules.sensor import PATIENCE
+from keisei.wiring import sense
 from keisei.wiring.sense import OUTPUT_CAP
 from tests.wiring.observatory import TASK, Observatory, event, is_alive, saying
 
@@ -161,7 +162,12 @@ def test_an_invalid_event_is_refused_whole_and_its_corrected_form_is_taken(sky, 
 @pytest.mark.parametrize("data", [None, [], "x", 7, {}])
 def test_what_is_no_event_at_all_is_refused_in_words(sky, data):
     with pytest.raises(ContractViolation):
-        sensors.observe(*sky.rooms, data, "a")
+        sensors.observe(sky.office, data, "a")
+
+
+def test_a_bad_key_is_named_although_the_id_was_left_out(sky):
+    with pytest.raises(OperatorError, match="`dedupe_key` must be one line"):
+        sky.observe(dedupe_key="a\x1b[2J")
 
 
 def test_moments_of_other_zones_are_kept_as_moments(sky):
@@ -189,13 +195,12 @@ def test_an_event_that_races_is_tried_again_and_then_refused(sky):
             self.times -= 1
             return Observed(status="raced") if self.times >= 0 else sky.store.observe(observation)
 
-    _, *rooms = sky.rooms
     data = {"sensor_id": "eye", **event("k")}
 
     with pytest.raises(Refused, match="meanwhile"):
-        sensors.observe(Racing(99), *rooms, data, "a")
+        sensors.observe(sky.office._replace(store=Racing(99)), data, "a")
     assert seen(sky) == []
-    assert sensors.observe(Racing(4), *rooms, data, "a").status == "recorded"
+    assert sensors.observe(sky.office._replace(store=Racing(4)), data, "a").status == "recorded"
 
 
 # --- workflows --------------------------------------------------------------------------------------------------------
@@ -249,7 +254,7 @@ def test_an_active_workflow_is_told_and_asks_for_nothing_more(loop):
 def test_a_blocked_workflow_is_woken_and_asks_again(loop):
     first = loop.observe(event_id="e1", proposed_workflow=proposing())
     loop.finish(loop.tasks()[0].task_id)
-    workflows.advance(*loop.rooms)
+    workflows.advance(loop.office)
     assert loop.store.instance("i").record.status == "blocked"
 
     again = loop.observe(event_id="e2", dedupe_key="k2", proposed_workflow=proposing(news="more"))
@@ -366,6 +371,35 @@ def test_bad_events_are_refused_one_by_one_and_the_others_taken(sky):
     assert (again := sky.sensing().run("eye")).deduped == 2, again
 
 
+def test_a_name_that_only_the_runtime_gives_harms_no_other_event(sky):
+    reserved = TASK | {"idempotency_key": "schedule:x"}
+    sky.skill("eye", saying(event("a"), event("b", proposed_task=reserved), event("c"), {"cursor": {"n": 1}}))
+
+    ran = sky.sensing().run("eye")
+
+    assert (ran.recorded, ran.refused, ran.fault) == (2, 1, None)
+    assert sky.store.sensor("eye").cursor == {"n": 1}
+    (told,) = sky.events("sensor_event_refused")
+    assert told["dedupe_key"] == "b"
+
+
+def test_a_file_of_the_project_that_is_broken_loses_no_event(sky):
+    sky.skill("eye", saying(event("k", proposed_task=TASK), event("note"), {"cursor": {"n": 1}}))
+    file = sky.root / "keisei.toml"
+    text = file.read_text()
+    file.write_text(f"{text}[[[")
+
+    ran = sky.sensing().run("eye")
+
+    assert "keisei.toml" in ran.fault
+    assert [each.event.dedupe_key for each in seen(sky)] == ["note"], "what starts nothing needs no file"
+    assert sky.store.sensor("eye").cursor is None, "so it says the other one again"
+    file.write_text(text)
+    assert sky.sensing().run("eye").recorded == 1
+    assert len(sky.tasks()) == 1
+    assert sky.store.sensor("eye").cursor == {"n": 1}
+
+
 def test_a_sensor_cannot_speak_for_another(sky):
     sky.skill("eye", saying(event("a", sensor_id="webhook:bank")))
 
@@ -444,6 +478,16 @@ def test_a_run_that_fails_counts_for_nothing(sky, program, words):
     assert words in ran.fault
     assert seen(sky) == []
     assert sky.store.sensor("eye").failures == 1
+
+
+def test_a_sensor_that_kills_its_keeper_has_failed_in_words(sky, monkeypatch):
+    sky.skill("eye", saying(event("a")))
+    real = sense._run
+    unknown = {"code": None, "signal": None}
+    monkeypatch.setattr(sense, "_run", lambda *values: replace(real(*values), **unknown))
+
+    assert sky.sensing().run("eye").fault == "its keeper was killed, so that nobody knows how it ended"
+    assert seen(sky) == []
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,18 @@ def test_a_proposal_that_cannot_run_is_refused_and_taken_when_it_can(sky):
     assert receive(door, "gh", *github(BODY)).status == 201
 
 
+def test_a_broken_file_is_no_fault_of_the_delivery(sky):
+    door = reception(sky)
+    own = sky.root / ".keisei" / "task-types" / "hook.toml"
+    own.write_text("[[[")
+
+    answer = receive(door, "gh", *github(BODY))
+
+    assert (answer.status, answer.body) == (503, {"error": "a file of the project cannot be read"})
+    own.write_text(HOOK)
+    assert receive(door, "gh", *github(BODY)).status == 201
+
+
 def test_what_breaks_here_is_not_shown_there(sky):
     def broken():
         raise RuntimeError("a secret place")
@@ -240,14 +252,17 @@ def test_what_breaks_here_is_not_shown_there(sky):
     [
         ({}, "GITHUB_SECRET is not set"),
         (ENVIRONMENT | {"GITHUB_SECRET": ""}, "GITHUB_SECRET is not set"),
-        (ENVIRONMENT | {"PLAIN_SECRET": "whsec_short"}, "PLAIN_SECRET holds no secret"),
+        (ENVIRONMENT | {"PLAIN_SECRET": "whsec_short"}, "PLAIN_SECRET: the secret of a webhook is not base64"),
+        (ENVIRONMENT | {"GITHUB_SECRET": "hunter2"}, "GITHUB_SECRET: the secret of a webhook is shorter than 8 bytes"),
     ],
 )
 def test_a_secret_that_is_missing_is_named_and_never_shown(sky, environment, words):
     with pytest.raises(OperatorError, match=words) as caught:
         open_reception(sky.home, sky.store, sky.registry, defaults_of(sky.home), environment)
 
-    assert "short" not in str(caught.value).replace(words, "")
+    told = f"{caught.value.message} {caught.value.hint}".replace(words, "")
+    assert "short" not in told
+    assert "hunter2" not in told
 
 
 @pytest.mark.parametrize(

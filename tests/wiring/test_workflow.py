@@ -13,7 +13,6 @@ from keisei.records.error import ContractViolation, KeiseiError, OperatorError, 
 from keisei.records.id import WorkflowId
 from keisei.records.intent import WorkflowRef
 from keisei.records.move import EventQuery
-from keisei.wiring.runner import new_id
 from keisei.wiring.shop import shared_folder
 from keisei.wiring.store import open_home_store
 from tests.wiring.goal import Goal
@@ -65,9 +64,7 @@ def define(goal, name, text):
 def order(goal, verb, key, **given):
     said = {"reason": "because", "actor": "operator:me"} | given
     workflow_id = goal.workflow(key).record.workflow_id
-    after = getattr(steer, verb)(goal.store, goal.shop.registry, goal.defaults, new_id, workflow_id, **said)
-    steer.resolve(goal.store, after, said["reason"], said["actor"])
-    return after
+    return getattr(steer, verb)(goal.office, workflow_id, **said)
 
 
 def told(goal, key, *kinds):
@@ -375,7 +372,7 @@ def test_two_that_advance_at_once_make_one_task(goal, monkeypatch):
         store = open_home_store(goal.settings, goal.home)
         try:
             barrier.wait()
-            moved.append(advance(store, goal.shop.registry, goal.defaults, new_id))
+            moved.append(advance(goal.office._replace(store=store)))
         finally:
             store.close()
 
@@ -689,8 +686,7 @@ def test_an_upgrade_in_place_keeps_the_task_it_waits_for(goal):
 
 
 def wake(goal, key, context):
-    registry = goal.shop.registry()
-    move = plan_wake(registry, goal.store, goal.defaults, new_id, goal.workflow(key), context=context, actor="sensor:s")
+    move = plan_wake(goal.office, goal.workflow(key), context=context, actor="sensor:s")
     return move is not None and goal.store.move_workflow(move)
 
 

@@ -1,6 +1,6 @@
 """`keisei approval`: what needs you, and what you say to it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,12 +11,8 @@ from keisei.records.problem import printable
 
 if TYPE_CHECKING:
     from keisei.cli.desk import Desk
-    from keisei.engine.hold import Means
     from keisei.engine.ports import Store
     from keisei.records.approval import ApprovalRecord
-
-MOST = 1000
-"""Approvals that are looked through for a shortened id."""
 
 
 @click.group("approval", context_settings={"help_option_names": ["-h", "--help"]})
@@ -34,10 +30,13 @@ def list_approvals(everything: bool, limit: int, as_json: bool) -> int:
     from keisei.records.answer import ApprovalQuery
 
     with desk() as opened:
-        if everything:
-            found = opened.store.approvals(ApprovalQuery(statuses=(), limit=limit))
-        else:
-            found = sorted(opened.store.approvals(ApprovalQuery(limit=MOST)), key=_urgency)[:limit]
+        query = ApprovalQuery(statuses=(), limit=limit) if everything else ApprovalQuery(urgent=True, limit=limit)
+        found = [_dated(each, opened) for each in opened.store.approvals(query)]
+        unreadable = opened.store.unreadable()
+    for name in unreadable:
+        click.echo(printable(f"warning: the stored {name} cannot be read, and is left out"), err=True)
+    if not everything:
+        found.sort(key=lambda each: each.deadline or each.created_at)
     if as_json:
         emit_json([data_of(each) for each in found])
         return 0
@@ -45,9 +44,16 @@ def list_approvals(everything: bool, limit: int, as_json: bool) -> int:
     return 0
 
 
-def _urgency(approval: "ApprovalRecord") -> tuple[bool, Any, Any]:
-    """The nearest deadline first; what has none behind, oldest first."""
-    return approval.deadline is None, approval.deadline or approval.created_at, approval.created_at
+def _dated(approval: "ApprovalRecord", opened: "Desk") -> "ApprovalRecord":
+    """With the deadline that holds for it, where it names none itself and still waits."""
+    from msgspec.structs import replace
+
+    from keisei.records.project import ProjectApprovals
+    from keisei.rules.approval import deadline_of
+
+    if approval.status != "open":
+        return approval
+    return replace(approval, deadline=deadline_of(approval, opened.home.file.approvals or ProjectApprovals()))
 
 
 def _row(approval: "ApprovalRecord") -> tuple[object, ...]:
@@ -69,7 +75,7 @@ def show(approval_id: str, as_json: bool) -> int:
     from keisei.contracts.check import data_of
 
     with desk() as opened:
-        found = _known(opened.store, approval_id)
+        found = _dated(_known(opened.store, approval_id), opened)
     effects = _effects(found)
     if as_json:
         emit_json({"approval": data_of(found), "effects": effects})
@@ -105,10 +111,12 @@ def _effects(approval: "ApprovalRecord") -> dict[str, str]:
 def approve(approval_id: str, reason: str, as_json: bool) -> int:
     """Let it go on; `keisei approval show` says what that means."""
     from keisei.engine.approval import approve as let_go_on
+    from keisei.engine.budget import policy_of
 
     with desk() as opened:
         found = _known(opened.store, approval_id)
-        done = let_go_on(opened.store, found.approval_id, reason, actor(), _means(opened))
+        limits = policy_of(opened.home.file.budget)
+        done = let_go_on(opened.office(), found.approval_id, reason, actor(), limits)
     return _told(done, as_json)
 
 
@@ -145,21 +153,6 @@ def answer(approval_id: str, text: str | None, file: str | None, as_json: bool) 
     return _told(done, as_json)
 
 
-def _means(opened: "Desk") -> "Means":
-    from keisei.cli.surroundings import open_catalog
-    from keisei.engine.budget import policy_of
-    from keisei.engine.hold import Means
-    from keisei.wiring.fresh import new_id
-    from keisei.wiring.registry import CatalogRegistry, defaults_of
-
-    return Means(
-        registry=lambda: CatalogRegistry(open_catalog(None)),
-        defaults=defaults_of(opened.home),
-        new_id=new_id,
-        budget=policy_of(opened.home.file.budget),
-    )
-
-
 def _known(store: "Store", given: str) -> "ApprovalRecord":
     """The approval with this id, or the one whose id begins so. Raises OperatorError for none, and for several."""
     from keisei.records.answer import ApprovalQuery
@@ -168,8 +161,7 @@ def _known(store: "Store", given: str) -> "ApprovalRecord":
     found = store.approval(ApprovalId(given))
     if found is not None:
         return found
-    listed = store.approvals(ApprovalQuery(statuses=(), limit=MOST)) if given else []
-    near = [each for each in listed if each.approval_id.startswith(given)]
+    near = store.approvals(ApprovalQuery(statuses=(), begins=given, limit=1000)) if given else []
     if len(near) == 1:
         return near[0]
     if near:

@@ -6,11 +6,12 @@ import click
 
 from keisei.cli.desk import WORDS, actor, desk, grid, known_task, reason_option
 from keisei.cli.output import emit_json, json_option
-from keisei.records.error import OperatorError
+from keisei.records.error import KeiseiError, OperatorError
+from keisei.records.problem import printable
 
 if TYPE_CHECKING:
     from keisei.engine.budget import Balance
-    from keisei.records.budget import Amount
+    from keisei.records.budget import Amount, BudgetPolicy
 
 UNKNOWN = "unknown"
 
@@ -33,6 +34,9 @@ def show(as_json: bool) -> int:
         now = opened.store.now()
         policy = policy_of(opened.home.file.budget)
         rows = spending(opened.store, policy, now)
+        strangers = _strangers(policy)
+    for each in strangers:
+        click.echo(f"warning: {printable(each)}: this limit of keisei.toml holds for nobody", err=True)
     if as_json:
         limit = msgspec.to_builtins(policy.task) if policy is not None else None
         emit_json({"day": day_name(now), "task_limit": limit, "balances": msgspec.to_builtins(rows)})
@@ -42,6 +46,20 @@ def show(as_json: bool) -> int:
     if policy is not None and (policy.task.usd is not None or policy.task.tokens is not None):
         click.echo(f"a task that names no budget may spend {_limit(policy.task)}")
     return 0
+
+
+def _strangers(policy: "BudgetPolicy | None") -> list[str]:
+    """Limits for an adapter or an agent that nobody has defined; none where the files cannot be read."""
+    from keisei.cli.surroundings import open_catalog
+
+    if policy is None or not (policy.adapters or policy.agents):
+        return []
+    try:
+        catalog = open_catalog(None)
+        adapters = [f"no adapter is called `{each}`" for each in policy.adapters if each not in catalog.adapters]
+        return adapters + [f"no agent is called `{each}`" for each in policy.agents if not catalog.found("agent", each)]
+    except KeiseiError:
+        return []
 
 
 def _lines(rows: "list[Balance]") -> list[tuple[object, ...]]:
@@ -116,6 +134,7 @@ def grant(  # noqa: PLR0913, PLR0917 - one argument an option
     import msgspec
 
     from keisei.engine.budget import grant as allow
+    from keisei.engine.budget import policy_of
     from keisei.records.budget import Amount
     from keisei.wiring.fresh import new_id
 
@@ -129,6 +148,7 @@ def grant(  # noqa: PLR0913, PLR0917 - one argument an option
         if task_id is not None:
             known_task(opened.store, task_id)
         amount = Amount(usd=usd, tokens=tokens)
+        _check_limit(policy_of(opened.home.file.budget), scopes[0], amount)
         made = allow(opened.store, scopes[0], amount, reason=reason or "granted", actor=actor(), grant_id=new_id())
     if as_json:
         emit_json(msgspec.to_builtins(made))
@@ -136,3 +156,22 @@ def grant(  # noqa: PLR0913, PLR0917 - one argument an option
         until = "for good" if made.day is None else f"for {made.day} UTC"
         click.echo(f"{made.scope} granted {_limit(amount)} {until}")
     return 0
+
+
+def _check_limit(policy: "BudgetPolicy | None", scope: str, amount: "Amount") -> None:
+    """Raises OperatorError for a grant that adds to nothing. What a task may spend is not known here."""
+    from keisei.records.budget import Amount, BudgetPolicy
+    from keisei.records.id import AdapterId, AgentId
+
+    limits = policy or BudgetPolicy()
+    kind, _, name = scope.partition(":")
+    if kind == "task":
+        return
+    limit = {
+        "day": limits.day,
+        "agent": limits.agents.get(AgentId(name), Amount()),
+        "adapter": limits.adapters.get(AdapterId(name), Amount()),
+    }[kind]
+    if not ((amount.usd and limit.usd is not None) or (amount.tokens and limit.tokens is not None)):
+        unit = " and ".join(["usd"] * bool(amount.usd) + ["tokens"] * bool(amount.tokens))
+        raise OperatorError(f"`{scope}` has no limit in {unit} to add to", "`keisei budget show` lists the limits")

@@ -17,6 +17,7 @@ from keisei.records.problem import printable
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from keisei.engine.office import Office
     from keisei.engine.ports import Store
     from keisei.records.attempt import TaskAttempt
     from keisei.records.task import TaskRecord
@@ -34,6 +35,18 @@ class Desk(NamedTuple):
 
     store: "Store"
     home: "Home"
+
+    def office(self, kit_root: Path | None = None) -> "Office":
+        """What makes tasks of this project; its files are read when they are first asked for."""
+        from functools import cache
+
+        from keisei.cli.surroundings import open_catalog
+        from keisei.engine.office import Office
+        from keisei.wiring.fresh import new_id
+        from keisei.wiring.registry import CatalogRegistry, defaults_of
+
+        registry = cache(lambda: CatalogRegistry(open_catalog(kit_root)))
+        return Office(self.store, registry, defaults_of(self.home), new_id)
 
 
 @contextmanager

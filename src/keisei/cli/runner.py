@@ -49,7 +49,7 @@ def group(  # noqa: PLR0913, PLR0917 - one argument an option
         shop = project_shop(own, opened.home, opened.store, kit_root)
         options = runner_options(shop.runner, jobs=jobs, once=once, until_idle=until_idle)
         tell("ready", project=opened.home.name, jobs=options.jobs)
-        runner = shop_runner(shop, options, lambda line: _tell_line(tell, line), own)
+        runner = shop_runner(shop, options, lambda line: _tell_line(tell, line), senses=True)
         with obeying(runner, b"" if as_json else STOPPING):
             taken = runner.run()
     tell("done", attempts=taken)

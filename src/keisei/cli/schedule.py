@@ -9,12 +9,11 @@ import click
 from keisei.cli.desk import WORDS, Desk, actor, desk, fields, first_line, grid, limit_option, reason_option, stamp
 from keisei.cli.intent import parsed_intents, payload_of, read_text
 from keisei.cli.output import emit_json, json_option
-from keisei.cli.surroundings import kit_root_option, open_catalog, say
+from keisei.cli.surroundings import kit_root_option, say
 from keisei.records.error import OperatorError
 from keisei.records.problem import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
     from keisei.records.slot import Schedule, Slot
@@ -111,7 +110,7 @@ def add(  # noqa: PLR0913, PLR0917 - one argument an option
     if delay is not None:
         data |= {"enabled": True, "delay": delay}
     with desk() as opened:
-        made = upsert(opened.store, *_rooms(opened, kit_root), data, actor(), say)
+        made = upsert(opened.office(kit_root), data, actor(), say)
     return _told(made, "added", as_json)
 
 
@@ -128,13 +127,6 @@ def _task(file: str | None, intent: str | None, task_type: str | None, told: dic
     if len(found) != 1:
         raise OperatorError(f"a schedule has one task, not {len(found)}", "make a schedule for each")
     return found[0]
-
-
-def _rooms(opened: Desk, kit_root: Path | None) -> tuple[Any, Any, "Callable[[], str]"]:
-    from keisei.wiring.fresh import new_id
-    from keisei.wiring.registry import CatalogRegistry, defaults_of
-
-    return (lambda: CatalogRegistry(open_catalog(kit_root))), defaults_of(opened.home), new_id
 
 
 @group.command("list")
@@ -286,7 +278,7 @@ def tick(at: "datetime | None", kit_root: Path | None, as_json: bool) -> int:
     from keisei.engine.schedule import tick as look
 
     with desk() as opened:
-        ticked = look(opened.store, *_rooms(opened, kit_root), at=at)
+        ticked = look(opened.office(kit_root), at=at)
     if as_json:
         emit_json({"evaluated": ticked.evaluated, "task_ids": list(ticked.task_ids)})
     else:

@@ -12,7 +12,7 @@ import click
 from keisei.cli.desk import WORDS, Desk, actor, desk, fields, first_line, grid, limit_option, reason_option, stamp
 from keisei.cli.intent import parsed_intents, read_text
 from keisei.cli.output import emit_json, json_option
-from keisei.cli.surroundings import kit_root_option, open_catalog, say, settings
+from keisei.cli.surroundings import kit_root_option, open_catalog, say
 from keisei.records.error import AuthorError, OperatorError, Refused
 from keisei.records.problem import printable
 
@@ -154,7 +154,7 @@ def _sensing(opened: Desk, kit_root: Path | None) -> "Sensing":
         return CatalogRegistry(open_catalog(kit_root))
 
     defaults = defaults_of(opened.home)
-    return Sensing(settings(), opened.home, opened.store, registry, defaults, lambda _line: None)
+    return Sensing(opened.home, opened.store, registry, defaults, lambda _line: None)
 
 
 def _ran_line(ran: "Ran") -> str:
@@ -210,8 +210,6 @@ def event(text: str | None, file: str | None, kit_root: Path | None) -> int:
     """Hand over what was observed, as JSON; prints what became of each as JSON, one a line."""
     from keisei.engine.sensor import held_back, observe
     from keisei.records.project import ProjectRunner
-    from keisei.wiring.fresh import new_id
-    from keisei.wiring.registry import CatalogRegistry, defaults_of
 
     if (text is None) == (file is None):
         raise OperatorError("give one of --json and --file", "`keisei schema show sensor.event` shows what an event is")
@@ -220,12 +218,9 @@ def event(text: str | None, file: str | None, kit_root: Path | None) -> int:
         reason = held_back(opened.store, (opened.home.file.runner or ProjectRunner()).sensor_backlog)
         if reason is not None:
             raise Refused(f"nothing is observed now: {reason}", "come again when work is done")
-
-        def registry() -> CatalogRegistry:
-            return CatalogRegistry(open_catalog(kit_root))
-
+        office = opened.office(kit_root)
         for data in given:
-            done = observe(opened.store, registry, defaults_of(opened.home), new_id, data, actor(), say)
+            done = observe(office, data, actor(), say)
             _say_observed(done)
     return 0
 

@@ -8,7 +8,7 @@ import click
 
 from keisei.cli.desk import WORDS, actor, desk, reason_option
 from keisei.cli.output import emit_json, json_option
-from keisei.cli.surroundings import kit_root_option, open_catalog
+from keisei.cli.surroundings import kit_root_option
 from keisei.records.problem import printable
 
 if TYPE_CHECKING:
@@ -34,23 +34,11 @@ def _order(command: F) -> F:
 def _ordered(verb: str, name: str, reason: str, kit_root: Path | None, as_json: bool, **given: object) -> int:
     from keisei.engine import steer
     from keisei.engine.workflow import known
-    from keisei.wiring.fresh import new_id
-    from keisei.wiring.registry import CatalogRegistry, defaults_of
 
-    registry = CatalogRegistry(open_catalog(kit_root))
     with desk() as opened:
         workflow_id = known(opened.store, name).record.workflow_id
-        after: Workflow = getattr(steer, verb)(
-            opened.store,
-            lambda: registry,
-            defaults_of(opened.home),
-            new_id,
-            workflow_id,
-            reason=reason,
-            actor=actor(),
-            **given,
-        )
-        steer.resolve(opened.store, after, reason, actor())
+        order = getattr(steer, verb)
+        after: Workflow = order(opened.office(kit_root), workflow_id, reason=reason, actor=actor(), **given)
     if as_json:
         emit_json(told(after))
     else:

@@ -155,17 +155,11 @@ def create(  # noqa: PLR0913, PLR0917 - one argument an option
 ) -> int:
     """Begin a workflow of TYPE; the same KEY twice is the same one."""
     from keisei.engine.workflow import create as begin
-    from keisei.wiring.fresh import new_id
-    from keisei.wiring.registry import CatalogRegistry, defaults_of
 
     context = _context(context_text)
-    registry = CatalogRegistry(open_catalog(kit_root))
     with desk() as opened:
         workflow, new = begin(
-            opened.store,
-            lambda: registry,
-            defaults_of(opened.home),
-            new_id,
+            opened.office(kit_root),
             workflow_type=workflow_type,
             instance_key=key,
             state=state,

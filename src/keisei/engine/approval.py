@@ -1,14 +1,24 @@
-"""Approvals: a person decides, is asked, is told again. A decision and what follows from it are one transaction."""
+"""Approvals: a person decides, is asked, is told again.
+
+A task moves with the decision about it, in one transaction. Any other hold is lifted first, by the order that an
+operator would give; what was lifted and not decided is resolved by the next runner that looks.
+"""
 
 from collections.abc import Callable
 
-from keisei.engine.control import canceling, freeing
-from keisei.engine.hold import RACES, Means, blocked_task, lift, stands
+from msgspec.structs import replace
+
+from keisei.engine.budget import grant_again
+from keisei.engine.control import RACES, canceling, freeing
+from keisei.engine.lift import blocked_task, lift, stands
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
+from keisei.engine.resolve import resolve
 from keisei.records.answer import ApprovalQuery, Decision
 from keisei.records.approval import ApprovalRecord, ApprovalStatus
 from keisei.records.beside import Beside
 from keisei.records.breaker import Breaker
+from keisei.records.budget import BudgetPolicy
 from keisei.records.error import KeiseiError, OperatorError, Refused, WorldFault
 from keisei.records.id import ApprovalId, TaskId
 from keisei.records.move import TaskMove
@@ -20,22 +30,29 @@ DEADLINE = "engine:deadline"
 ENGINE = "engine:approval"
 """Who notes that there is nothing to decide any more."""
 MOST = 500
-"""Open approvals that are looked after at once, the newest ones."""
+"""Approvals without a deadline, overdue ones and new ones that are looked after at once, so many of each."""
 
 
-def approve(store: Store, approval_id: ApprovalId, reason: str, actor: str, means: Means) -> ApprovalRecord:
+def approve(
+    office: Office, approval_id: ApprovalId, reason: str, actor: str, budget: BudgetPolicy | None = None
+) -> ApprovalRecord:
     """Lift what it stands for: a task goes on, a loop, an adapter, a schedule or a sensor too, a message is sent again.
 
-    Raises OperatorError for an id nobody has, Refused where it was decided before or cannot be lifted now.
+    `budget` are the project's limits. Raises OperatorError for an id nobody has, Refused where it was decided before or
+    cannot be lifted now.
     """
-    return _decided(
-        store,
-        approval_id,
-        "approved",
-        reason,
-        actor,
-        lambda found: lift(store, found, reason or "approved", actor, means),
-    )
+    store = office.store
+    found = _open(store, approval_id)
+    if found.kind not in approvals.OF_TASK:
+        return _lifted(office, found, reason, actor)
+
+    def freed(found: ApprovalRecord) -> TaskMove:
+        task, why = blocked_task(store, found), reason or "approved"
+        if found.kind == "budget":
+            grant_again(store, found, task, budget, why, actor)
+        return freeing(task, why, actor, store.now())
+
+    return _decided(store, approval_id, "approved", reason, actor, freed)
 
 
 def reject(
@@ -68,15 +85,16 @@ def answer(store: Store, approval_id: ApprovalId, text: str, actor: str) -> Appr
     return _decided(store, approval_id, "answered", said, actor, freed)
 
 
-def remind(store: Store, policy: ProjectApprovals, new_id: Callable[[], str]) -> int:  # noqa: ARG001 - as every tick
+def remind(store: Store, policy: ProjectApprovals) -> int:
     """Look after what is open. How many were overdue; one bad row harms only itself.
 
-    What was not told yet is told on its channels. What another order has done is resolved. What is overdue is told
-    again, once, or rejected where the project says so.
+    What was raised by a move that knows no policy is announced. What another order has done is resolved. What is
+    overdue is told again, once, or rejected where the project says so.
     """
+    bare = store.approvals(ApprovalQuery(undated=True, limit=MOST))
     overdue = store.approvals(ApprovalQuery(overdue_at=store.now(), limit=MOST))
     newest = store.approvals(ApprovalQuery(limit=MOST))
-    found = {each.approval_id: each for each in (*overdue, *newest)}
+    found = {each.approval_id: each for each in (*bare, *overdue, *newest)}
     return sum(_looked_after(store, each, policy) for each in found.values())
 
 
@@ -86,10 +104,7 @@ def raise_breakers(store: Store, policy: ProjectApprovals, new_id: Callable[[], 
     The record stays when the adapter recovers: what failed, and for how long, can be read afterwards.
     """
     waiting = [each for each in store.breakers() if each.needs_person]
-    if not waiting:
-        return 0
-    known = store.approvals(ApprovalQuery(statuses=("open", "rejected", "expired"), limit=MOST))
-    return sum(ask(store, _about(each, ApprovalId(new_id())), policy) for each in waiting if not _is_told(each, known))
+    return sum(ask(store, _about(each, ApprovalId(new_id())), policy) for each in waiting if not _is_told(store, each))
 
 
 def answers_of(store: Store, task_id: TaskId) -> tuple[ApprovalRecord, ...]:
@@ -99,11 +114,18 @@ def answers_of(store: Store, task_id: TaskId) -> tuple[ApprovalRecord, ...]:
 
 def ask(store: Store, approval: ApprovalRecord, policy: ProjectApprovals) -> bool:
     """Ask a person, unless the same is open already. Only who was first tells it on the channels."""
-    asked = approvals.asked(approval, policy)
-    if not store.ask(Beside(approvals=asked.approvals)):
-        return False
-    store.ask(Beside(outbox=asked.outbox, events=asked.events))
-    return True
+    return store.ask(approvals.asked(approval, policy)) > 0
+
+
+def _lifted(office: Office, found: ApprovalRecord, reason: str, actor: str) -> ApprovalRecord:
+    """The order may have closed it, or a runner that saw it done; what is left open is closed here."""
+    store = office.store
+    lift(office, found, reason, actor)
+    if stands(store, found):
+        raise Refused(f"what approval {found.approval_id} is about is held again at once", "put right what holds it")
+    resolve(store, found.key, reason, actor, "approved")
+    store.ring()
+    return store.approval(found.approval_id) or found
 
 
 def _decided(  # noqa: PLR0913, PLR0917 - what, how, why, who, and what follows
@@ -121,10 +143,6 @@ def _decided(  # noqa: PLR0913, PLR0917 - what, how, why, who, and what follows
         if store.decide(Decision(approval=after, move=move, beside=beside)):
             store.ring()
             return after
-        done = store.approval(approval_id)
-        if move is None and done is not None and done.status == "resolved" and done.decided_by == actor:
-            store.ask(beside)  # lifting it has resolved it already
-            return done
     raise Refused(f"approval {approval_id} moved under the order {RACES} times", "try again")
 
 
@@ -139,23 +157,23 @@ def _open(store: Store, approval_id: ApprovalId) -> ApprovalRecord:
 
 def _looked_after(store: Store, approval: ApprovalRecord, policy: ProjectApprovals) -> int:
     try:
-        if not stands(store, approval):
+        if not stands(store, approval):  # by its id: what is asked under the same key meanwhile stays open
             after, beside = approvals.decided(approval, "resolved", "", ENGINE, store.now())
             store.decide(Decision(approval=after, beside=beside))
             return 0
-        _announce(store, approval, policy)
-        return _told_again(store, approval, policy)
+        known = approval if approval.deadline is not None else _announce(store, approval, policy)
+        return _told_again(store, known, policy)
     except WorldFault:
         raise
     except KeiseiError:
         return 0
 
 
-def _announce(store: Store, approval: ApprovalRecord, policy: ProjectApprovals) -> None:
-    """Messages of what was raised by a move that knows no channels."""
-    messages = approvals.messages(approval, policy, store.now())
-    if unsent := tuple(each for each in messages if store.outbox_item(each.key) is None):
-        store.ask(Beside(outbox=unsent))
+def _announce(store: Store, approval: ApprovalRecord, policy: ProjectApprovals) -> ApprovalRecord:
+    """Deadline, messages and event of what was raised by a move that knows no policy. The approval as it is then."""
+    asked = approvals.asked(approval, policy)
+    store.announce(approval.approval_id, approvals.deadline_of(approval, policy), replace(asked, approvals=()))
+    return asked.approvals[0]
 
 
 def _told_again(store: Store, approval: ApprovalRecord, policy: ProjectApprovals) -> int:
@@ -170,10 +188,10 @@ def _told_again(store: Store, approval: ApprovalRecord, policy: ProjectApprovals
     return int(store.remind(approval.approval_id, Beside(outbox=messages, events=(event,))))
 
 
-def _is_told(breaker: Breaker, known: list[ApprovalRecord]) -> bool:
+def _is_told(store: Store, breaker: Breaker) -> bool:
     """Whether somebody is asked about it, or has said since it last failed that it shall stay as it is."""
-    about = [each for each in known if each.key == f"adapter:{breaker.adapter_id}"]
-    return any(each.decided_at is None or each.decided_at >= breaker.updated_at for each in about)
+    about = ApprovalQuery(statuses=("open", "rejected", "expired"), key=f"adapter:{breaker.adapter_id}")
+    return any(each.decided_at is None or each.decided_at >= breaker.updated_at for each in store.approvals(about))
 
 
 def _about(breaker: Breaker, approval_id: ApprovalId) -> ApprovalRecord:

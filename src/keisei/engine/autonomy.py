@@ -106,13 +106,22 @@ class Approvals(Protocol):
     """What needs a person."""
 
     def ask(self, beside: Beside) -> int:
-        """Write approvals, messages, events that belong to no other move. How many approvals were new."""
+        """Write approvals, messages, events that belong to no other move. How many approvals were new.
+
+        Where it has approvals and none was new, nothing else is written either.
+        """
+
+    def announce(self, approval_id: ApprovalId, deadline: datetime, beside: Beside) -> bool:
+        """Give it the deadline it has not. False: it was decided, or has one."""
 
     def approval(self, approval_id: ApprovalId) -> ApprovalRecord | None:
-        """One of them."""
+        """One of them. Raises OperatorError for a row that cannot be read."""
 
     def approvals(self, query: ApprovalQuery) -> list[ApprovalRecord]:
-        """Them, newest first."""
+        """Them, newest first; a row that cannot be read is left out."""
+
+    def unreadable(self, limit: int = 1000) -> list[str]:
+        """Names of open approvals and of outbox rows that cannot be read, among the newest of each status."""
 
     def decide(self, decision: Decision) -> bool:
         """Write a decision with what follows. False: it was decided before, or its task has moved."""
@@ -141,7 +150,7 @@ class Posting(Protocol):
     """The outbox, as deliveries and operators use it."""
 
     def outbox_item(self, key: str) -> OutboxItem | None:
-        """One row."""
+        """One row. Raises OperatorError for one that cannot be read."""
 
     def take(self, key: str, tries: int, until: datetime) -> bool:
         """Speak for a pending row that was tried so often: nobody else takes it before `until`. Its tries grow by one.

@@ -1,9 +1,7 @@
 """Budget: what may be spent, what is left of it today, and what an operator allows beside it."""
 
-import math
-from collections.abc import Iterable
 from datetime import datetime
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -18,8 +16,6 @@ from keisei.records.move import Claimed, NewEntry, NewEvent
 from keisei.records.project import ProjectAmount, ProjectBudget
 from keisei.records.task import TaskRecord
 from keisei.rules import budget as rules
-
-T = TypeVar("T", int, float)
 
 
 class Purse(Protocol):
@@ -118,94 +114,77 @@ def grant_again(  # noqa: PLR0913, PLR0917 - an approval, its task, the limits, 
 
 
 def overspent(store: Purse, claimed: Claimed, policy: BudgetPolicy | None) -> str | None:
-    """Why a task's own budget covers no other try, by what is known to be spent; None where it does or needs none."""
+    """Why a task's own budget covers no other try, as the claim would see it; None where it does or needs none."""
     task = claimed.task
-    limit = own_limit(task, policy or BudgetPolicy())
+    limit = _own(store, task, policy)
     if limit == Amount():
         return None
-    granted = _sum(each.amount for each in store.grants(None, task.task_id))
-    spent = _sum([store.spent_by(task.task_id).spent, rules.used(claimed.attempt.usage)])
-    if limit.usd is not None and spent.usd >= limit.usd + granted.usd:
-        return f"its budget is used up ({spent.usd:.2f} of {limit.usd + granted.usd:.2f} US dollars)"
-    if limit.tokens is not None and spent.tokens >= limit.tokens + granted.tokens:
-        return f"its budget is used up ({spent.tokens:,} of {limit.tokens + granted.tokens:,} tokens)"
-    return None
+    cost = rules.ended(store.spent_by(task.task_id), claimed.attempt)
+    charged = rules.charged([cost])
+    unit = rules.used_up(rules.left(limit, charged))
+    if unit is None:
+        return None
+    guessed = ", not all of it told" if rules.of(cost.unknown, unit) else ""
+    if unit == "usd":
+        return f"its budget is used up ({charged.usd:.2f} of {limit.usd:.2f} US dollars{guessed})"
+    return f"its budget is used up ({charged.tokens:,} of {limit.tokens:,} tokens{guessed})"
 
 
-def own_limit(task: TaskRecord, policy: BudgetPolicy) -> Amount:
-    """What a task may spend over all its attempts: what it says, else what the project says."""
-    own = task.budget or Budget()
-    return Amount(
-        usd=policy.task.usd if own.max_cost_usd is None else own.max_cost_usd,
-        tokens=policy.task.tokens if own.max_tokens is None else own.max_tokens,
+def allowance(store: Purse, task: TaskRecord, policy: BudgetPolicy | None) -> Budget | None:
+    """What one more attempt may spend of its task's own limit, by what the earlier ones cost; None for no limit."""
+    limit = _own(store, task, policy)
+    if limit == Amount():
+        return None
+    cost = store.spent_by(task.task_id)
+    left = rules.left(limit, rules.total([cost.spent, cost.unknown]))
+    return Budget(
+        max_cost_usd=None if left.usd is None else max(0.0, round(left.usd, 6)),
+        max_tokens=None if left.tokens is None else max(1, left.tokens),
     )
+
+
+def _own(store: Purse, task: TaskRecord, policy: BudgetPolicy | None) -> Amount:
+    """What the task may spend over all its attempts, with what was granted for it."""
+    limit = rules.own_limit(task, policy or BudgetPolicy())
+    granted = [] if limit == Amount() else store.grants(None, task.task_id)
+    return rules.allowed(limit, f"task:{task.task_id}", granted)
 
 
 def _needed(store: Store, task: TaskRecord, policy: BudgetPolicy, scope: str) -> Amount:
     """What one more run may cost, and what the limit that held it is overdrawn by."""
-    own = own_limit(task, policy)
+    own = rules.own_limit(task, policy)
     if scope.startswith("task:"):
-        return own
+        left = rules.left(_own(store, task, policy), rules.charged([store.spent_by(task.task_id)]))
+        return rules.once_more(own, own, left)
     held = next((each for each in spending(store, policy, store.now()) if each.scope == scope), None)
     if held is None:
         return own
-    over = _sum([held.spent, held.reserved, held.unknown])
-    allowed = _sum([held.limit, held.granted])
-    return Amount(
-        usd=_more(own.usd, held.limit.usd, over.usd - allowed.usd),
-        tokens=_more(own.tokens, held.limit.tokens, over.tokens - allowed.tokens),
-    )
-
-
-def _more(own: T | None, limit: T | None, overdrawn: T) -> T | None:
-    """Nothing where there is no limit; else the task's own, or the limit once more, with what is overdrawn made up."""
-    if limit is None:
-        return None
-    return (limit if own is None else own) + max(overdrawn, type(overdrawn)(0))
+    charged = rules.total([held.spent, held.reserved, held.unknown])
+    return rules.once_more(own, held.limit, rules.left(rules.total([held.limit, held.granted]), charged))
 
 
 def _balance(scope: str, limit: Amount, tallies: list[Tally], grants: list[Grant]) -> Balance:
-    granted = _sum(each.amount for each in grants if each.scope == scope)
-    spent, reserved, unknown = (
-        _sum(getattr(each, part) for each in tallies) for part in ("spent", "reserved", "unknown")
-    )
-    charged = _sum([spent, reserved, unknown])
+    spent = rules.total(each.spent for each in tallies)
     unpriced, uncounted = sum(each.unpriced for each in tallies), sum(each.uncounted for each in tallies)
+    left = rules.left(rules.allowed(limit, scope, grants), rules.charged(tallies))
     return Balance(
         scope=scope,
         limit=limit,
-        granted=Amount(usd=granted.usd, tokens=granted.tokens),
+        granted=rules.total(each.amount for each in grants if each.scope == scope),
         spent=Amount(
             usd=None if unpriced and not spent.usd else spent.usd,
             tokens=None if uncounted and not spent.tokens else spent.tokens,
         ),
-        reserved=Amount(usd=reserved.usd, tokens=reserved.tokens),
-        unknown=Amount(usd=unknown.usd, tokens=unknown.tokens),
+        reserved=rules.total(each.reserved for each in tallies),
+        unknown=rules.total(each.unknown for each in tallies),
         left=Amount(
-            usd=_left(limit.usd, granted.usd, charged.usd),
-            tokens=_left(limit.tokens, granted.tokens, charged.tokens),
+            usd=None if left.usd is None else max(0.0, left.usd),
+            tokens=None if left.tokens is None else max(0, left.tokens),
         ),
         attempts=sum(each.attempts for each in tallies),
         unpriced=unpriced,
         uncounted=uncounted,
     )
-
-
-def _left(limit: T | None, granted: T, charged: T) -> T | None:
-    return None if limit is None else max(type(limit)(0), limit + granted - charged)
-
-
-class _Total(NamedTuple):
-    """Both units, counted."""
-
-    usd: float
-    tokens: int
-
-
-def _sum(amounts: Iterable[Amount | _Total]) -> _Total:
-    """Them together; what nobody knows adds nothing."""
-    given = list(amounts)
-    return _Total(math.fsum(each.usd or 0.0 for each in given), sum(each.tokens or 0 for each in given))
 
 
 def _amount(given: ProjectAmount | None) -> Amount:

@@ -1,9 +1,10 @@
 """Commission: the task that a workflow's state asks for, with everything earlier states have left for it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from keisei.engine.intake import Defaults, Origin, Registry, accept
+from keisei.engine.intake import Origin, Registry, accept
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.records.error import OperatorError
 from keisei.records.id import TaskId
@@ -28,15 +29,6 @@ class Stayed(NamedTuple):
 
     visit: Visit
     task: TaskRecord
-
-
-class Office(NamedTuple):
-    """What workflows are carried on with: the rows, the files as they are now, and fresh ids."""
-
-    store: Store
-    registry: Callable[[], Registry]
-    defaults: Defaults
-    new_id: Callable[[], str]
 
 
 def commission(office: Office, workflow: Workflow, visits: Sequence[Visit]) -> NewTask:

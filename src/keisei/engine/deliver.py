@@ -8,8 +8,8 @@ from typing import Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from keisei.engine.follow import Trade, followed
-from keisei.engine.intake import Defaults, Registry
+from keisei.engine.follow import followed
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.records.approval import ApprovalRecord
 from keisei.records.beside import Beside
@@ -17,13 +17,16 @@ from keisei.records.event import EventType
 from keisei.records.id import ApprovalId
 from keisei.records.move import Delivery, NewEvent
 from keisei.records.outbox import OutboxItem
+from keisei.records.project import ProjectApprovals
 from keisei.rules import approval as approvals
 from keisei.rules.delivery import MOST, channel_of, next_try, number_of
 
 BATCH: Final = 50
 """Rows that move in one round."""
-LOOKS: Final = (50, 500, 5000)
-"""How far to look for rows that can move: those behind a channel that is busy are not held up by it."""
+PAGE: Final = 500
+"""Rows that are looked at together. The oldest are looked at in every round."""
+PAGES: Final = 10
+"""So many in one round. Rows behind a channel that is busy are not held up by it: the next round looks further."""
 LEASE: Final = timedelta(seconds=60)
 """How long a message that was taken is nobody else's. A channel gives up well before."""
 NewId = Callable[[], str]
@@ -40,6 +43,13 @@ class Failed(Struct, frozen=True, kw_only=True):
     """How long the receiver asks to be left alone."""
     channel: str | None = None
     """The channel, where it is one of the project's; whatever else a message names may hold a secret."""
+
+
+class Place:
+    """Where a look through a long outbox goes on in the next round. One for everybody who delivers."""
+
+    after: str | None = None
+    """Behind which key; None for the beginning."""
 
 
 Done = Callable[[Failed | None], object]
@@ -59,44 +69,50 @@ class Channels(Protocol):
         """
 
 
-def deliver(  # noqa: PLR0913, PLR0917 - the rooms a delivery needs
-    store: Store,
-    registry: Callable[[], Registry],
-    defaults: Defaults,
-    new_id: NewId,
+def deliver(
+    office: Office,
     channels: Channels | None,
     rate: int,
+    place: Place | None = None,
+    policy: ProjectApprovals = ProjectApprovals(),  # noqa: B008 - frozen
 ) -> int:
     """Let some dozens of rows leave. How many moved: follow-ups that left or wait, messages that are on their way.
 
     Of the parents of one task type at most `rate` follow-ups an hour are queued; the others wait. Without channels
-    messages stay rows. Raises what the store raises; a row that cannot leave harms only itself.
+    messages stay rows. Raises what the store raises; a row that cannot leave harms only itself. However many rows
+    wait, with the same `place` in every round each is looked at before long.
     """
-    trade = Trade(store=store, registry=registry, defaults=defaults, new_id=new_id, rate=rate)
-    moved = 0
-    for item in _movable(store, channels):
+    store, moved = office.store, 0
+    for item in _movable(store, channels, place or Place()):
         if item.kind == "follow_up_task":
-            moved += store.deliver(followed(item, trade))
+            moved += store.deliver(followed(item, office, rate))
         elif channels is not None:
-            moved += _send(item, store, channels, new_id)
+            moved += _send(item, store, channels, office.new_id, policy)
     if moved:
         store.ring()
     return moved
 
 
-def _movable(store: Store, channels: Channels | None) -> list[OutboxItem]:
+def _movable(store: Store, channels: Channels | None, place: Place) -> list[OutboxItem]:
     """The oldest rows that can move, and of each channel no more than it has room for."""
-    found: list[OutboxItem] = []
-    for most in LOOKS:
-        rows = store.pending(most)
-        found = _with_room(rows, channels)
-        if len(found) >= BATCH or len(rows) < most:
+    room: dict[str, int] = {}
+    rows = store.pending(PAGE)
+    found = _with_room(rows, channels, room)
+    if len(rows) < PAGE:
+        place.after = None
+        return found[:BATCH]
+    place.after = place.after or rows[-1].key
+    for _ in range(PAGES - 1):
+        if len(found) >= BATCH or place.after is None:
             break
+        rows = store.pending(PAGE, place.after)
+        found += _with_room(rows, channels, room)
+        place.after = rows[-1].key if len(rows) == PAGE else None
     return found[:BATCH]
 
 
-def _with_room(rows: list[OutboxItem], channels: Channels | None) -> list[OutboxItem]:
-    room: dict[str, int] = {}
+def _with_room(rows: list[OutboxItem], channels: Channels | None, room: dict[str, int]) -> list[OutboxItem]:
+    """Those that can move; `room` is what each channel has left, and is kept up."""
     found: list[OutboxItem] = []
     for item in rows:
         if item.kind == "external_message":
@@ -110,7 +126,7 @@ def _with_room(rows: list[OutboxItem], channels: Channels | None) -> list[Outbox
     return found
 
 
-def _send(item: OutboxItem, store: Store, channels: Channels, new_id: NewId) -> bool:
+def _send(item: OutboxItem, store: Store, channels: Channels, new_id: NewId, policy: ProjectApprovals) -> bool:
     now = store.now()
     if (number_of(item.key) or 0) >= MOST:
         reason = f"a message behind the first {MOST} of one outcome is not sent"
@@ -118,11 +134,17 @@ def _send(item: OutboxItem, store: Store, channels: Channels, new_id: NewId) -> 
     if not store.take(item.key, item.tries, now + LEASE):
         return False
     taken = replace(item, tries=item.tries + 1, next_try_at=now + LEASE)
-    channels.send(taken, now, partial(conclude, store, new_id, taken))
+    channels.send(taken, now, partial(conclude, store, new_id, taken, policy=policy))
     return True
 
 
-def conclude(store: Store, new_id: NewId, item: OutboxItem, failed: Failed | None) -> bool:
+def conclude(
+    store: Store,
+    new_id: NewId,
+    item: OutboxItem,
+    failed: Failed | None,
+    policy: ProjectApprovals = ProjectApprovals(),  # noqa: B008 - frozen
+) -> bool:
     """Write what became of a message that was taken: it arrived, is tried again, or is dead and a person is told.
 
     False: its lease had ended and somebody else has taken it, so that nothing was written.
@@ -134,10 +156,10 @@ def conclude(store: Store, new_id: NewId, item: OutboxItem, failed: Failed | Non
     again = None if failed.gone else next_try(item.tries, now, failed.retry_after_s)
     if again is not None:
         return store.deliver(Delivery(item=replace(item, reason=failed.reason, next_try_at=again)))
-    return store.give_up(item.key, failed.reason, _dead(item, failed, ApprovalId(new_id()), now))
+    return store.give_up(item.key, failed.reason, _dead(item, failed, ApprovalId(new_id()), now, policy))
 
 
-def _dead(item: OutboxItem, failed: Failed, approval_id: ApprovalId, now: datetime) -> Beside:
+def _dead(item: OutboxItem, failed: Failed, approval_id: ApprovalId, now: datetime, policy: ProjectApprovals) -> Beside:
     """A person is told by an approval and not by a message, since it is a channel that does not work."""
     where = f" on the channel `{failed.channel}`" if failed.channel is not None else ""
     approval = ApprovalRecord(
@@ -151,9 +173,9 @@ def _dead(item: OutboxItem, failed: Failed, approval_id: ApprovalId, now: dateti
         created_at=now,
         decided_at=None,
     )
-    asked = approvals.event("approval_asked", approval, reason=approval.reason)
+    asked = approvals.asked(approval, policy)
     told = event_of("delivery_failed", item, reason=failed.reason, channel=failed.channel)
-    return Beside(events=(told, asked), approvals=(approval,))
+    return replace(asked, events=(told, *asked.events))
 
 
 def event_of(kind: EventType, item: OutboxItem, **detail: object) -> NewEvent:

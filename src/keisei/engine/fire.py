@@ -14,19 +14,17 @@ from keisei.engine.intake import Defaults, Origin, Registry, accept
 from keisei.engine.ports import Store
 from keisei.records.approval import ApprovalRecord
 from keisei.records.beside import NOTHING, Beside
-from keisei.records.error import KeiseiError
+from keisei.records.error import KeiseiError, WorldFault
 from keisei.records.event import EventType
 from keisei.records.id import ApprovalId, TaskId
 from keisei.records.move import NewEntry, NewEvent, NewTask
 from keisei.records.schedule import RecurringScheduleRecord
 from keisei.records.slot import Firing, Schedule, Slot, SlotStatus
 from keisei.records.task import TERMINAL
-from keisei.rules.schedule import Due, brought_forward, due_moments, following, realigned, slot_stamp
+from keisei.rules.schedule import Due, brought_forward, due_moments, following, patience, realigned, slot_stamp
 
-PATIENCE: Final = 3
-"""So many slots in a row that cannot be queued switch a schedule off."""
 UNACCEPTABLE: Final = "its task cannot be queued: "
-SWITCHED_OFF: Final = f"switched off after {PATIENCE} in a row: "
+SWITCHED_OFF: Final = "switched off after {} in a row: "
 """Begins differently, so that a schedule that is switched on again has all its patience again."""
 FIRED: Final = "it fires once, and has"
 
@@ -54,7 +52,7 @@ class _Moments(NamedTuple):
 def firing_of(schedule: Schedule, desk: Evaluation) -> Firing | None:
     """What became of the schedule's moments; None where nothing is due and nothing has to be put right.
 
-    Raises nothing for anything that stands in the schedule.
+    Raises nothing for anything that stands in the schedule, or in its newest task; WorldFault where the store is away.
     """
     record = schedule.record
     if record is None:
@@ -70,12 +68,14 @@ def firing_of(schedule: Schedule, desk: Evaluation) -> Firing | None:
     # The next moment is one interval from the evaluation, as in the original, or from the slot that came early.
     soon = following(max(until, due.last), record.interval_seconds)
     moments = _Moments(schedule, due, replace(record, next_run_at=soon, last_run_at=desk.now, updated_at=desk.now))
-    busy = _busy(desk.store, schedule, record)
-    if busy is not None:
-        return None if early else _skipped(moments, busy, desk)  # what is not due yet is not lost either
     try:
+        busy = _busy(desk.store, schedule, record)
+        if busy is not None:
+            return None if early else _skipped(moments, busy, desk)  # what is not due yet is not lost either
         return _enqueued(moments, record, desk)
     except KeiseiError as error:
+        if isinstance(error, WorldFault) and error.retryable:
+            raise
         return _refused(moments, error.message, desk)
     except Exception as error:  # noqa: BLE001 - whatever one row brings about, the others go on
         return _refused(moments, f"{type(error).__name__}: {error}", desk)
@@ -160,10 +160,11 @@ def _skipped(moments: _Moments, reason: str, desk: Evaluation) -> Firing:
 
 def _refused(moments: _Moments, why: str, desk: Evaluation) -> Firing:
     """The task cannot be queued any more: a row, and after some of them in a row a person is asked."""
-    before = desk.store.slots(moments.schedule.schedule_id, PATIENCE - 1)
-    if len(before) < PATIENCE - 1 or not all(_is_unacceptable(each) for each in before):
+    most = patience(moments.after.interval_seconds)
+    before = desk.store.slots(moments.schedule.schedule_id, most - 1)
+    if len(before) < most - 1 or not all(_is_unacceptable(each) for each in before):
         return _skipped(moments, f"{UNACCEPTABLE}{why}", desk)
-    reason = f"{SWITCHED_OFF}{UNACCEPTABLE}{why}"
+    reason = f"{SWITCHED_OFF.format(most)}{UNACCEPTABLE}{why}"
     slot = _slot(moments, "skipped", desk.now, count=moments.due.times, reason=reason)
     off = replace(moments.after, enabled=False, disabled_reason=reason)
     return firing(moments.schedule, off, (slot,), beside=_asking(moments.schedule, slot, reason, desk))

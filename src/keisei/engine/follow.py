@@ -1,18 +1,18 @@
 """Follow: a follow-up that an outcome asks for becomes a task, waits, or is a dead letter that says why."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from keisei.engine.intake import PRIORITY, Defaults, Origin, Registry, accept, read_intent
-from keisei.engine.ports import Store
+from keisei.engine.intake import PRIORITY, Origin, Registry, accept, read_intent
+from keisei.engine.office import Office
+from keisei.records.adapter import ScriptAdapter
 from keisei.records.error import AuthorError, KeiseiError, Refused, WorldFault
 from keisei.records.id import TaskId
 from keisei.records.move import Delivery, NewEvent, NewTask
 from keisei.records.outbox import OutboxItem
+from keisei.records.profile import SubagentProfile
 from keisei.records.task import TaskRecord
 from keisei.rules.delivery import number_of
 from keisei.rules.follow_up import check_place, curbed
@@ -22,30 +22,15 @@ WAIT: Final = timedelta(minutes=5)
 """How long a follow-up waits before it is looked at again."""
 
 
-class Trade(Struct, frozen=True, kw_only=True):
-    """What follow-ups are made with."""
-
-    store: Store
-    """Where they are queued."""
-    registry: Callable[[], Registry]
-    """The authored files as they are now."""
-    defaults: Defaults
-    """What a project gives to tasks that say nothing."""
-    new_id: Callable[[], str]
-    """A fresh id."""
-    rate: int
-    """Follow-ups an hour of the parents of one task type."""
-
-
 class _Later(Exception):
     """Not now; its text says why."""
 
 
-def followed(item: OutboxItem, trade: Trade) -> Delivery:
+def followed(item: OutboxItem, office: Office, rate: int) -> Delivery:
     """What becomes of the row. Raises WorldFault where the store is away, and nothing else."""
-    now = trade.store.now()
+    now = office.store.now()
     try:
-        task = _task(item, trade, now)
+        task = _task(item, office, rate, now)
     except _Later as wait:
         return Delivery(item=replace(item, reason=str(wait), tries=item.tries + 1, next_try_at=now + WAIT))
     except WorldFault:
@@ -58,8 +43,8 @@ def followed(item: OutboxItem, trade: Trade) -> Delivery:
     return Delivery(item=done, task=task, events=(_event(item, created_task_id=task.task.task_id),))
 
 
-def _task(item: OutboxItem, trade: Trade, now: datetime) -> NewTask:
-    store = trade.store
+def _task(item: OutboxItem, office: Office, rate: int, now: datetime) -> NewTask:
+    store = office.store
     parent = store.task(item.task_id) if item.task_id is not None else None
     if parent is None:
         raise Refused("a follow-up without a task has nobody to follow")
@@ -68,13 +53,13 @@ def _task(item: OutboxItem, trade: Trade, now: datetime) -> NewTask:
     # What an agent says of where its wish comes from is not asked, and not even read.
     said = {name: value for name, value in item.payload.items() if name not in ("idempotency_key", "workflow_ref")}
     wish = read_intent(said | {"source": "agent"})
-    usual = trade.defaults.max_attempts
+    usual = office.defaults.max_attempts
     intent = curbed(wish, parent, key=item.key, priority=PRIORITY, max_attempts=usual)
-    _check_rate(parent, trade, now)
+    _check_rate(parent, office, rate, now)
     origin = Origin(parent_task_id=parent.task_id, depth=depth)
     try:
-        registry = trade.registry()
-        task = accept(intent, registry, trade.defaults, origin=origin, task_id=TaskId(trade.new_id()), now=now)
+        registry = office.registry()
+        task = accept(intent, registry, office.defaults, origin=origin, task_id=TaskId(office.new_id()), now=now)
         _check_authority(task.task, parent, registry)
     except (AuthorError, WorldFault) as error:  # somebody may be editing the files just now
         raise _Later(f"the authored files cannot be read: {error.message}"[:2000]) from error
@@ -82,7 +67,10 @@ def _task(item: OutboxItem, trade: Trade, now: datetime) -> NewTask:
 
 
 def _check_authority(task: TaskRecord, parent: TaskRecord, registry: Registry) -> None:
-    """An agent hands work to its own role, or to those its role hands over to, on the adapters they have."""
+    """An agent hands work to its own role, or to those its role hands over to, on the adapters they have.
+
+    Plain programs are under no gate: only an agent that is one itself may ask for one, or whose role hands over to it.
+    """
     profile, own = registry.profile(task.requested_profile_id), registry.profile(parent.requested_profile_id)
     if profile.role != own.role and profile.role not in registry.handoff(own.role):
         raise Refused(
@@ -92,12 +80,26 @@ def _check_authority(task: TaskRecord, parent: TaskRecord, registry: Registry) -
     usual = (parent.requested_adapter_id, profile.default_adapter_id, *profile.fallback_adapter_ids)
     if task.requested_adapter_id is not None and task.requested_adapter_id not in usual:
         raise Refused(f"a follow-up does not choose the adapter `{task.requested_adapter_id}`", "its profile does")
+    if profile.role == own.role and _is_program(task, profile, registry) and not _is_program(parent, own, registry):
+        raise Refused(
+            f"a task that is no program cannot ask for one, and profile `{profile.profile_id}` runs programs",
+            f"give it a role of its own, and name that in `[pipeline] handoff` of the role `{own.role}`",
+        )
+    if strange := set(task.skill_ids) - {*parent.skill_ids, *own.skill_ids, *profile.skill_ids}:
+        raise Refused(f"a follow-up does not choose the skill `{min(strange)}`", "its profile does")
 
 
-def _check_rate(parent: TaskRecord, trade: Trade, now: datetime) -> None:
-    if trade.store.followed_since(parent.task_type, now - HOUR) >= trade.rate:
+def _is_program(task: TaskRecord, profile: SubagentProfile, registry: Registry) -> bool:
+    """Whether a task may be run by a plain program."""
+    usual = (profile.default_adapter_id, *profile.fallback_adapter_ids)
+    names = usual if task.requested_adapter_id is None else (task.requested_adapter_id,)
+    return any(isinstance(registry.adapter(name), ScriptAdapter) for name in names)
+
+
+def _check_rate(parent: TaskRecord, office: Office, rate: int, now: datetime) -> None:
+    if office.store.followed_since(parent.task_type, now - HOUR) >= rate:
         raise _Later(
-            f"tasks of type `{parent.task_type}` have asked for {trade.rate} follow-ups within an hour, the most that "
+            f"tasks of type `{parent.task_type}` have asked for {rate} follow-ups within an hour, the most that "
             "`[runner] follow-ups-per-hour` allows: it waits"
         )
 

@@ -23,6 +23,8 @@ LOOK_BACK = 1000
 """Ends that a runner looks at when it starts; and at once, later."""
 LINEAGES = 10_000
 """Lineages that are remembered; the one that was quiet for longest is forgotten first."""
+FEWEST = 2
+"""One end is like no other."""
 SUMMARY = 300
 """Characters of the outcome that a reason quotes."""
 
@@ -30,17 +32,16 @@ SUMMARY = 300
 class Detector:
     """Looks at what ends. It remembers where it was; after a restart it looks back."""
 
-    def __init__(self, after: int | None, policy: ProjectApprovals = ProjectApprovals()) -> None:  # noqa: B008 - frozen
-        """`after` identical ends in a row are a loop; None looks at nothing."""
-        self._after, self._policy = after, policy
+    def __init__(self, after: int, policy: ProjectApprovals = ProjectApprovals()) -> None:  # noqa: B008 - frozen
+        """`after` identical ends in a row are a loop, two at least; 0 looks at nothing."""
+        self._after, self._policy = after and max(after, FEWEST), policy
         self._cursor: int | None = None
         self._runs: dict[str, Run] = {}
 
     def look(self, store: Store, new_id: Callable[[], str]) -> int:
         """Look at what has ended since the last time. How many loops were paused."""
-        if self._after is None:
-            return 0
-        return sum(self._looked(store, each, self._after, new_id) for each in self._ends(store))
+        ends = self._ends(store) if self._after else []
+        return sum(self._looked(store, each, new_id) for each in ends)
 
     def _ends(self, store: Store) -> list[RuntimeEvent]:
         start = self._cursor is None
@@ -49,25 +50,25 @@ class Detector:
         self._cursor = events[-1].id if events else self._cursor or 0
         return events
 
-    def _looked(self, store: Store, event: RuntimeEvent, after: int, new_id: Callable[[], str]) -> int:
+    def _looked(self, store: Store, event: RuntimeEvent, new_id: Callable[[], str]) -> int:
         if event.task_id is None or event.detail.get("status") not in FINISHED:
             return 0
         task = store.task(event.task_id)
         if task is None or not _is_watched(store, task):
             return 0
         lineage = lineage_of(task)
-        run = self._run(lineage.scope, after)
+        run = self._run(lineage.scope)
         run.add(outcome_hash(task), event.created_at)
         if not run.is_loop() or _is_clockwork(store, task):
             return 0
         if not run.is_loop(_decided_at(store, lineage.scope)):
             return 0
         del self._runs[lineage.scope]
-        return _stop(store, lineage, task, after, self._policy, new_id)
+        return _stop(store, lineage, task, self._after, self._policy, new_id)
 
-    def _run(self, scope: str, after: int) -> Run:
+    def _run(self, scope: str) -> Run:
         """The run of a lineage, moved to the end of what is remembered."""
-        run = self._runs.pop(scope, None) or Run(after)
+        run = self._runs.pop(scope, None) or Run(self._after)
         self._runs[scope] = run
         if len(self._runs) > LINEAGES:
             del self._runs[next(iter(self._runs))]
@@ -95,9 +96,8 @@ def _is_clockwork(store: Store, task: TaskRecord) -> bool:
 
 def _decided_at(store: Store, scope: str) -> datetime | None:
     """When a person last looked at this lineage: what ended before that is settled."""
-    query = ApprovalQuery(statuses=("approved", "rejected", "resolved", "expired"), limit=LOOK_BACK)
-    found = [each.decided_at for each in store.approvals(query) if each.key == scope and each.decided_at is not None]
-    return max(found, default=None)
+    query = ApprovalQuery(statuses=("approved", "rejected", "resolved", "expired"), key=scope)
+    return max((each.decided_at for each in store.approvals(query) if each.decided_at is not None), default=None)
 
 
 def _stop(  # noqa: PLR0913, PLR0917 - what was found, and how a person is asked

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from keisei.engine.commission import Office, commission
+from keisei.engine.commission import commission
+from keisei.engine.office import Office
 from keisei.records.approval import ApprovalRecord
 from keisei.records.beside import Beside
 from keisei.records.id import ApprovalId

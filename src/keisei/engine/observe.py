@@ -5,11 +5,13 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from keisei.engine.intake import Defaults, Origin, Registry, accept, refuse_reserved
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.records.beside import Beside
-from keisei.records.error import OperatorError
+from keisei.records.error import OperatorError, Refused
 from keisei.records.event import EventType
 from keisei.records.id import TaskId, WorkflowId
+from keisei.records.intent import TaskIntent
 from keisei.records.move import NewEvent, NewTask
 from keisei.records.observation import Observation
 from keisei.records.progression import Workflow, WorkflowMove, WorkflowStart
@@ -73,10 +75,18 @@ def _created(event: SensorEvent, task: NewTask | None) -> tuple[NewEvent, ...]:
 def _task(event: SensorEvent, judge: Judge) -> NewTask | None:
     if event.proposed_task is None:
         return None
-    refuse_reserved(event.proposed_task)
+    _refuse_reserved(event.proposed_task)
     origin = Origin(sensor_event_id=event.event_id)
     task_id = TaskId(judge.new_id())
     return accept(event.proposed_task, judge.registry, judge.defaults, origin=origin, task_id=task_id, now=judge.now)
+
+
+def _refuse_reserved(intent: TaskIntent) -> None:
+    """Raises OperatorError: the event asks for what it will never get, so its sensor need not say it again."""
+    try:
+        refuse_reserved(intent)
+    except Refused as error:
+        raise OperatorError(error.message, error.hint) from error
 
 
 def _workflow(event: SensorEvent, proposed: ProposedWorkflow, judge: Judge) -> _Begun:
@@ -85,10 +95,10 @@ def _workflow(event: SensorEvent, proposed: ProposedWorkflow, judge: Judge) -> _
 
     there = judge.store.instance(proposed.instance_key)
     actor = f"sensor:{event.sensor_id}"
-    rooms = (judge.registry, judge.store, judge.defaults, judge.new_id)
+    office = Office(judge.store, lambda: judge.registry, judge.defaults, judge.new_id)
     if there is None:
         start = plan_start(
-            *rooms,
+            office,
             workflow_type=proposed.template,
             instance_key=proposed.instance_key,
             state=proposed.state,
@@ -104,7 +114,7 @@ def _workflow(event: SensorEvent, proposed: ProposedWorkflow, judge: Judge) -> _
         reason = f"workflow {known.workflow_id} is completed"
         told = _told("sensor_workflow_deduped", event, known.workflow_id, known.instance_key, reason=reason)
         return _Begun(told, reason=reason, workflow_id=known.workflow_id)
-    wake = plan_wake(*rooms, there, context=proposed.context, actor=actor)
+    wake = plan_wake(office, there, context=proposed.context, actor=actor)
     kind: EventType = "sensor_workflow_woken" if known.status == "blocked" else "sensor_workflow_deduped"
     told = _told(kind, event, known.workflow_id, known.instance_key)
     return _Begun(told, wake=wake, workflow_id=known.workflow_id)

@@ -158,8 +158,8 @@ class Controls(Protocol):
 class Outbox(Protocol):
     """What outcomes ask for."""
 
-    def pending(self, limit: int) -> list[OutboxItem]:
-        """Rows that wait for delivery and may be tried by now, oldest first."""
+    def pending(self, limit: int, after: str | None = None) -> list[OutboxItem]:
+        """Rows that wait for delivery and may be tried by now, oldest first; behind that key, where one is named."""
 
     def deliver(self, delivery: Delivery) -> bool:
         """Write what became of a row. False: somebody was quicker, nothing was written."""

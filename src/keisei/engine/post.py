@@ -1,25 +1,29 @@
 """Post: what an operator orders of the outbox. Each order is a move with its event and its ledger row, or why not."""
 
+from contextlib import suppress
 from typing import Final
 
 from msgspec.structs import replace
 
 from keisei.engine.deliver import LEASE, Failed, NewId, event_of
 from keisei.engine.ports import Store
-from keisei.records.answer import ApprovalQuery, Decision
+from keisei.engine.resolve import resolve
+from keisei.records.approval import ApprovalStatus
 from keisei.records.beside import Beside
 from keisei.records.error import OperatorError, Refused
 from keisei.records.form import JsonObject
 from keisei.records.move import Delivery, NewEntry
 from keisei.records.outbox import OutboxItem
-from keisei.rules import approval as approvals
 
 MOST: Final = 10_000
-"""Rows of one order."""
+"""Rows that are read at once."""
 
 
-def redeliver(store: Store, key: str, reason: str, actor: str) -> OutboxItem:
-    """Put a dead or refused row back, as if never tried; the row as it was. Raises Refused for any other."""
+def redeliver(store: Store, key: str, reason: str, actor: str, status: ApprovalStatus = "resolved") -> OutboxItem:
+    """Put a dead or refused row back, as if never tried; the row as it was. Raises Refused for any other.
+
+    `status` is what becomes of the approval about it.
+    """
     item = known(store, key)
     told = {"reason": reason, "previous_status": item.status, "why_it_was": item.reason}
     beside = Beside(
@@ -28,19 +32,20 @@ def redeliver(store: Store, key: str, reason: str, actor: str) -> OutboxItem:
     )
     if item.status not in ("dead", "refused") or not store.redeliver(key, beside):
         raise Refused(f"`{key}` is {item.status}: only what is dead or refused is delivered again")
-    _resolve(store, item, actor)
+    resolve(store, f"message:{key}", reason, actor, status)
     store.ring()
     return item
 
 
 def redeliver_dead(store: Store, reason: str, actor: str) -> list[OutboxItem]:
     """Put every dead row back, oldest first; those another order has put back meanwhile are left alone."""
+    seen: set[str] = set()
     found = []
-    for item in reversed(store.outbox("dead", MOST)):
-        try:
-            found.append(redeliver(store, item.key, reason, actor))
-        except Refused:
-            continue
+    while rows := [each for each in reversed(store.outbox("dead", MOST)) if each.key not in seen]:
+        for item in rows:
+            seen.add(item.key)
+            with suppress(Refused):
+                found.append(redeliver(store, item.key, reason, actor))
     return found
 
 
@@ -90,12 +95,3 @@ def known(store: Store, key: str) -> OutboxItem:
     if item is None:
         raise OperatorError(f"no row of the outbox has the key `{key}`", "`keisei outbox list` shows all")
     return item
-
-
-def _resolve(store: Store, item: OutboxItem, actor: str) -> None:
-    """Nobody has to decide any more about a message that is delivered again."""
-    query = ApprovalQuery(task_id=item.task_id, limit=MOST)
-    for approval in store.approvals(query):
-        if approval.key == f"message:{item.key}":
-            closed, beside = approvals.decided(approval, "resolved", "", actor, store.now())
-            store.decide(Decision(approval=closed, beside=beside))

@@ -9,8 +9,11 @@ from msgspec.structs import replace
 
 from keisei.engine.control import ALL, RACES
 from keisei.engine.fire import Evaluation, firing, firing_of, schedule_event
-from keisei.engine.intake import Defaults, Origin, Registry, accept
+from keisei.engine.intake import Defaults, Origin, Registry, accept, refuse_reserved
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
+from keisei.engine.resolve import resolve
+from keisei.records.approval import ApprovalStatus
 from keisei.records.beside import Beside
 from keisei.records.error import KeiseiError, OperatorError, Refused, WorldFault
 from keisei.records.id import ScheduleId, TaskId
@@ -23,7 +26,6 @@ from keisei.rules.timetable import read_timetable, timetable
 BATCH: Final = 100
 """Schedules that are looked at in one go."""
 
-Registries = Callable[[], Registry]
 Warn = Callable[[str], None]
 
 
@@ -36,27 +38,21 @@ class Ticked(Struct, frozen=True, kw_only=True):
     """Tasks that were queued."""
 
 
-def tick(
-    store: Store,
-    registry: Registries,
-    defaults: Defaults,
-    new_id: Callable[[], str],
-    *,
-    at: datetime | None = None,
-) -> Ticked:
+def tick(office: Office, *, at: datetime | None = None) -> Ticked:
     """Write down what became of every moment that is due, each with its task. Nothing while all runners are paused.
 
     `at` looks as if it were then. In the past only moments up to it count. In the future each schedule that would be
     due by then fires the one slot that comes next, and only where that is at most one interval away: no look ahead
     moves a schedule by more than a slot. What is written is dated now in any case.
     """
+    store = office.store
     if any(each.scope == ALL for each in store.pauses()):
         return Ticked(evaluated=0)
     found = store.due_schedules(BATCH) if at is None else [each for each in store.schedules() if _is_on(each)]
     if not found:
         return Ticked(evaluated=0)
     try:
-        desk = Evaluation(store, registry(), defaults, new_id, store.now(), at)
+        desk = Evaluation(store, office.registry(), office.defaults, office.new_id, store.now(), at)
     except KeiseiError:  # files that cannot be read at all are no fault of any schedule: they stay due
         return Ticked(evaluated=0)
     fired = [due for each in found if (due := firing_of(each, desk)) and _written(store, due)]
@@ -84,33 +80,25 @@ def _written(store: Store, firing: Firing) -> bool:
 # --- orders -----------------------------------------------------------------------------------------------------------
 
 
-def upsert(  # noqa: PLR0913, PLR0917 - a door: what was handed over, and everything it is judged by
-    store: Store,
-    registry: Registries,
-    defaults: Defaults,
-    new_id: Callable[[], str],
-    data: object,
-    actor: str,
-    warn: Warn = lambda _sentence: None,
-) -> Schedule:
+def upsert(office: Office, data: object, actor: str, warn: Warn = lambda _sentence: None) -> Schedule:
     """Make a schedule, or change the one of that name or id. The schedule as it is then.
 
     `data` is a schedule.record without what the store fills in: `name`, `interval_seconds` and `task`, and where wanted
     `enabled`, `next_run_at`, `schedule_id`, `overlap`, `once`; `delay` is seconds until the first slot. A task without
     `source` gets `schedule:<name>`. Whatever could not be queued later is refused now: ContractViolation,
-    OperatorError; Refused for a name that another schedule has.
+    OperatorError; Refused for a name that another schedule has, or a source that only the runtime gives.
 
     A schedule that is there keeps its id, and its next slot too unless a `next_run_at` that was not evaluated yet, a
     `delay` or another interval is given, or it is switched on again: saying the same twice fires nothing.
     """
     given = read_timetable(data, warn)
-    known = registry()
+    store, known = office.store, office.registry()
     for _ in range(RACES):
         now = store.now()
         before = _before(store, given)
-        schedule_id = before.schedule_id if before else ScheduleId(given.get("schedule_id") or new_id())
+        schedule_id = before.schedule_id if before else ScheduleId(given.get("schedule_id") or office.new_id())
         record = timetable(given, before.record if before else None, schedule_id, now)
-        _check_task(record, known, defaults, now)
+        _check_task(record, known, office.defaults, now)
         verb = "changed" if before else "made"
         facts = {"name": record.name, "enabled": record.enabled, "task_type": record.task.task_type, "verb": verb}
         facts |= {"interval_seconds": record.interval_seconds, "next_run_at": slot_stamp(record.next_run_at)}
@@ -135,8 +123,11 @@ def pause(store: Store, name: str, reason: str, actor: str) -> Schedule:
     return _ordered(store, name, "schedule_paused", reason, actor, after)
 
 
-def resume(store: Store, name: str, reason: str, actor: str) -> Schedule:
-    """Switch a schedule on again, in step with before: moments that passed meanwhile were not due."""
+def resume(store: Store, name: str, reason: str, actor: str, status: ApprovalStatus = "resolved") -> Schedule:
+    """Switch a schedule on again, in step with before: moments that passed meanwhile were not due.
+
+    `status` is what becomes of the approval about it.
+    """
 
     def after(schedule: Schedule, now: datetime) -> RecurringScheduleRecord | None:
         record = schedule.record
@@ -145,7 +136,9 @@ def resume(store: Store, name: str, reason: str, actor: str) -> Schedule:
         soon = resumed(record, now)
         return replace(record, enabled=True, disabled_reason=None, next_run_at=soon, updated_at=now)
 
-    return _ordered(store, name, "schedule_resumed", reason, actor, after)
+    schedule = _ordered(store, name, "schedule_resumed", reason, actor, after)
+    resolve(store, f"schedule:{schedule.schedule_id}", reason, actor, status)
+    return schedule
 
 
 def delete(store: Store, name: str, reason: str, actor: str) -> Schedule:
@@ -206,6 +199,7 @@ def _check_task(record: RecurringScheduleRecord, registry: Registry, defaults: D
     if record.task.idempotency_key is not None:
         message = "the task of a schedule has no `idempotency_key`: each slot has its own"
         raise OperatorError(message, "leave it out")
+    refuse_reserved(record.task)
     dry = TaskId("00000000-0000-0000-0000-000000000000")
     accept(record.task, registry, defaults, origin=Origin(schedule_id=record.schedule_id), task_id=dry, now=now)
 

@@ -9,9 +9,11 @@ from msgspec.structs import replace
 from keisei.contracts.check import build
 from keisei.contracts.dialect import translate
 from keisei.engine.control import RACES
-from keisei.engine.intake import Defaults, Registry
 from keisei.engine.observe import Judge, planned
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
+from keisei.engine.resolve import resolve
+from keisei.records.approval import ApprovalStatus
 from keisei.records.beside import Beside
 from keisei.records.error import AuthorError, ContractViolation, KeiseiError, OperatorError, Refused
 from keisei.records.event import EventType
@@ -22,19 +24,10 @@ from keisei.records.sensor import SensorEvent
 LONGEST: Final = 512
 """Characters of an id or a key; a database finds nothing by longer ones."""
 
-Registries = Callable[[], Registry]
 Warn = Callable[[str], None]
 
 
-def observe(  # noqa: PLR0913, PLR0917 - a door: what was handed over, and everything it is judged by
-    store: Store,
-    registry: Registries,
-    defaults: Defaults,
-    new_id: Callable[[], str],
-    data: object,
-    actor: str,
-    warn: Warn = lambda _sentence: None,
-) -> Observed:
+def observe(office: Office, data: object, actor: str, warn: Warn = lambda _sentence: None) -> Observed:
     """Record an event with the task and the workflow it proposes, in one transaction; a known one starts nothing.
 
     `data` is a sensor.event in our form or the original's; `observed_at` is now and `event_id` the dedupe key where
@@ -42,13 +35,14 @@ def observe(  # noqa: PLR0913, PLR0917 - a door: what was handed over, and every
     proposes what could not run, is refused whole with an event that says so, and its corrected form is taken later:
     ContractViolation, OperatorError, AuthorError. `reason` of what comes back says why an event started nothing.
     """
+    store = office.store
     try:
         event = read_event(data, store.now(), warn)
     except KeiseiError as error:
         refuse(store, data, error.message, actor)
         raise
     try:
-        return _observed(store, event, registry, defaults, new_id, actor)
+        return _observed(office, event, actor)
     except KeiseiError as error:
         if isinstance(error, ContractViolation | OperatorError | AuthorError):
             if store.seen(SeenQuery(sensor_id=event.sensor_id, event_id=event.event_id, limit=1)):
@@ -64,10 +58,10 @@ def read_event(data: object, now: datetime, warn: Warn) -> SensorEvent:
         warn(f"sensor.event: {'; '.join(translation.notes)}")
     filled = _filled(translation.data, now) if isinstance(translation.data, dict) else translation.data
     event: SensorEvent = build("sensor.event", filled)
-    for field in ("sensor_id", "event_id", "dedupe_key", "source_ref"):
+    for field in ("sensor_id", "dedupe_key", "event_id", "source_ref"):  # an id may be the key, and that is the culprit
         text: str = getattr(event, field)
         if len(text) > LONGEST or not text.isprintable():
-            message = f"`{field}` must be one line of at most {LONGEST} characters"
+            message = f"`{field}` must be one line of at most {LONGEST} printable characters"
             raise OperatorError(message, "shorten it, for example to a digest")
     return _in_utc(event)
 
@@ -113,16 +107,10 @@ def _in_utc(event: SensorEvent) -> SensorEvent:
         raise OperatorError("a moment of the event is beyond the years 1 to 9999 in UTC") from error
 
 
-def _observed(  # noqa: PLR0913, PLR0917 - as the door
-    store: Store,
-    event: SensorEvent,
-    registry: Registries,
-    defaults: Defaults,
-    new_id: Callable[[], str],
-    actor: str,
-) -> Observed:
+def _observed(office: Office, event: SensorEvent, actor: str) -> Observed:
+    store = office.store
     for _ in range(RACES):
-        desk = Judge(store, registry(), defaults, new_id, actor, store.now())
+        desk = Judge(store, office.registry(), office.defaults, office.new_id, actor, store.now())
         observation, workflow_id = planned(event, desk)
         done = store.observe(observation)
         if done.status == "raced":
@@ -151,13 +139,19 @@ def pause(store: Store, name: str, reason: str, actor: str) -> SensorState:
     return _ordered(store, name, off, sensor_event("sensor_paused", name, reason=reason), actor)
 
 
-def resume(store: Store, name: str, reason: str, actor: str) -> SensorState:
-    """Switch it on again, as if it had never failed: it is due at once. Its state then."""
+def resume(store: Store, name: str, reason: str, actor: str, status: ApprovalStatus = "resolved") -> SensorState:
+    """Switch it on again, as if it had never failed: it is due at once. Its state then.
+
+    `status` is what becomes of the approval about it.
+    """
 
     def on(known: SensorState) -> SensorState:
         return replace(known, paused=False, reason=None, failures=0, next_run_at=store.now())
 
-    return _ordered(store, name, on, sensor_event("operator_ordered", name, order="resume", reason=reason), actor)
+    event = sensor_event("operator_ordered", name, order="resume", reason=reason)
+    state = _ordered(store, name, on, event, actor)
+    resolve(store, f"sensor:{name}", reason, actor, status)
+    return state
 
 
 def sensor_event(kind: EventType, name: str, **detail: object) -> NewEvent:

@@ -33,7 +33,7 @@ from keisei.rules.retry import MOST_POSTPONED, Backoff, Failed, Step, next_step,
 LAST_ERROR = 2_000
 """Characters of an error that are kept on the task; the whole of it is evidence."""
 NOTICE = -1
-"""The number of the runtime's own message about an attempt, before those it asks for."""
+"""The number of the runtime's own first message about an attempt; others count down, away from those it asks for."""
 MESSAGE_CHANNEL = "console"
 """Where a message that names no channel goes."""
 
@@ -104,7 +104,7 @@ def settlement(ended: Ended, chance: Chance) -> Settlement:
         postponed=step is not None and step.verb == "postpone",
         findings=ended.findings,
         artifacts=ended.artifacts,
-        outbox=(*_outbox(ended, outcome, chance.now), *_notice(ended, after, chance.now), *asked.outbox),
+        outbox=(*_outbox(ended, outcome, chance.now), *_notice(ended, after, chance), *asked.outbox),
         events=(*_events(ended, after, attempt, step), *asked.events),
         ledger=(_entry(ended, after, attempt),),
         breaker=_breaker(ended, chance.now),
@@ -295,19 +295,20 @@ def _outbox(ended: Ended, outcome: TaskOutcome, now: datetime) -> tuple[OutboxIt
     return tuple(rows)
 
 
-def _notice(ended: Ended, after: TaskRecord, now: datetime) -> tuple[OutboxItem, ...]:
-    """A role that notifies its orchestrator says what became of every task that does not go on by itself."""
+def _notice(ended: Ended, after: TaskRecord, chance: Chance) -> tuple[OutboxItem, ...]:
+    """A role that notifies its orchestrator says what became of every task that does not go on by itself.
+
+    It is said where people are asked, and on the console where they are asked nowhere.
+    """
     if ended.escalation != "orchestrator-notify" or after.status in ("pending", "retryable_failure"):
         return ()
     said = after.last_error or ended.outcome.operator_summary
-    message = {
-        "channel": MESSAGE_CHANNEL,
-        "about": "task",
-        "task_id": after.task_id,
-        "status": after.status,
-        "text": said,
-    }
-    return (_item(ended, "external_message", NOTICE, message, None, now),)
+    message = {"about": "task", "task_id": after.task_id, "status": after.status, "text": said}
+    channels = dict.fromkeys(chance.approvals.notify or (MESSAGE_CHANNEL,))
+    return tuple(
+        _item(ended, "external_message", NOTICE - number, {"channel": channel, **message}, None, chance.now)
+        for number, channel in enumerate(channels)
+    )
 
 
 def _asked(ended: Ended, after: TaskRecord, step: Step | None, chance: Chance) -> Beside:

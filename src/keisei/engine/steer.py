@@ -8,33 +8,29 @@ from msgspec.structs import replace
 
 from keisei.contracts.check import data_of
 from keisei.contracts.words import nearest
-from keisei.engine.commission import Office, asks_before
+from keisei.engine.commission import asks_before
 from keisei.engine.control import RACES, cancel
-from keisei.engine.intake import Defaults
 from keisei.engine.move import By, commissioned, move_of, stay_of
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
-from keisei.engine.workflow import Registries, known, known_state
-from keisei.records.answer import ApprovalQuery, Decision
+from keisei.engine.resolve import resolve
+from keisei.engine.workflow import known, known_state
+from keisei.records.approval import ApprovalStatus
 from keisei.records.error import Refused
 from keisei.records.id import WorkflowId
 from keisei.records.problem import printable
 from keisei.records.progression import Workflow
 from keisei.records.workflow import WorkflowState
 from keisei.rules import progression as moves
-from keisei.rules.approval import decided
 from keisei.rules.canonical import digest
 from keisei.rules.progression import Course
 
 Plan = Callable[[Workflow, Course], Course]
 """What an order makes of a workflow. Raises Refused where it cannot be done as things are."""
-MOST_APPROVALS = 1000
 
 
-def signal(  # noqa: PLR0913 - the rows, the files, and the order
-    store: Store,
-    registry: Registries,
-    defaults: Defaults,
-    new_id: Callable[[], str],
+def signal(
+    office: Office,
     workflow_id: WorkflowId,
     *,
     signal: str,
@@ -49,16 +45,13 @@ def signal(  # noqa: PLR0913 - the rows, the files, and the order
         if signal not in words:
             message = f"state `{state.state_id}` knows no signal `{printable(signal)}`"
             raise Refused(message, nearest(signal, words) or f"it knows {', '.join(words) or 'none'}")
-        return moves.follow(_active(course), signal, store.now(), actor)
+        return moves.follow(_active(course), signal, office.store.now(), actor)
 
-    return _ordered(Office(store, registry, defaults, new_id), workflow_id, plan, reason, actor)
+    return _ordered(office, workflow_id, plan, reason, actor)
 
 
-def transition(  # noqa: PLR0913 - the rows, the files, and the order
-    store: Store,
-    registry: Registries,
-    defaults: Defaults,
-    new_id: Callable[[], str],
+def transition(  # noqa: PLR0913 - an order has this many parts
+    office: Office,
     workflow_id: WorkflowId,
     *,
     state: str,
@@ -83,17 +76,14 @@ def transition(  # noqa: PLR0913 - the rows, the files, and the order
         if moves.is_used_up(workflow, target):
             count = workflow.record.visits.get(target, 0)
             raise Refused(f"state `{target}` was entered {count} times, as often as it may be", "`max_visits` says so")
-        learnt = moves.merged(course, context or {}, store.now())
-        return moves.go_to(_active(learnt), target, store.now(), actor, ways.get(target))
+        learnt = moves.merged(course, context or {}, office.store.now())
+        return moves.go_to(_active(learnt), target, office.store.now(), actor, ways.get(target))
 
-    return _ordered(Office(store, registry, defaults, new_id), workflow_id, plan, reason, actor)
+    return _ordered(office, workflow_id, plan, reason, actor)
 
 
-def complete(  # noqa: PLR0913 - the rows, the files, and the order
-    store: Store,
-    registry: Registries,
-    defaults: Defaults,
-    new_id: Callable[[], str],
+def complete(
+    office: Office,
     workflow_id: WorkflowId,
     *,
     reason: str,
@@ -102,38 +92,36 @@ def complete(  # noqa: PLR0913 - the rows, the files, and the order
     """End it where it stands; its task is ended too."""
 
     def plan(_workflow: Workflow, course: Course) -> Course:
-        return moves.finish(course, store.now(), actor)
+        return moves.finish(course, office.store.now(), actor)
 
-    return _ordered(Office(store, registry, defaults, new_id), workflow_id, plan, reason, actor)
+    return _ordered(office, workflow_id, plan, reason, actor)
 
 
-def unblock(  # noqa: PLR0913 - the rows, the files, and the order
-    store: Store,
-    registry: Registries,
-    defaults: Defaults,
-    new_id: Callable[[], str],
+def unblock(
+    office: Office,
     workflow_id: WorkflowId,
     *,
     reason: str,
     actor: str,
+    status: ApprovalStatus = "resolved",
 ) -> Workflow:
-    """Ask again in the state it stands in: a new task of the same stay. Raises Refused for one that is not blocked."""
+    """Ask again in the state it stands in: a new task of the same stay. Raises Refused for one that is not blocked.
+
+    `status` is what becomes of the approval about it.
+    """
 
     def plan(workflow: Workflow, course: Course) -> Course:
         if workflow.awaits != "person":
             hint = f"it awaits {workflow.awaits}"
             raise Refused(f"workflow {workflow_id} is {workflow.record.status}, not blocked", hint)
         _standing(workflow)
-        return moves.resume(course, store.now(), actor, asks=asks_before(store, workflow))
+        return moves.resume(course, office.store.now(), actor, asks=asks_before(office.store, workflow))
 
-    return _ordered(Office(store, registry, defaults, new_id), workflow_id, plan, reason, actor)
+    return _ordered(office, workflow_id, plan, reason, actor, status)
 
 
-def upgrade(  # noqa: PLR0913 - the rows, the files, and the order
-    store: Store,
-    registry: Registries,
-    defaults: Defaults,
-    new_id: Callable[[], str],
+def upgrade(
+    office: Office,
     workflow_id: WorkflowId,
     *,
     state: str | None,
@@ -143,8 +131,8 @@ def upgrade(  # noqa: PLR0913 - the rows, the files, and the order
     """Follow its type's definition as it is now. Raises Refused where that has no such state and none is named."""
 
     def plan(workflow: Workflow, course: Course) -> Course:
-        definition = registry().workflow(workflow.record.workflow_type)
-        here, now = workflow.record.current_state, store.now()
+        definition = office.registry().workflow(workflow.record.workflow_type)
+        here, now = workflow.record.current_state, office.store.now()
         if state is None and moves.state_named(definition, here) is None:
             names = ", ".join(each.state_id for each in definition.states)
             raise Refused(f"the definition has no state `{here}` any more", f"name one with --state: {names}")
@@ -153,10 +141,12 @@ def upgrade(  # noqa: PLR0913 - the rows, the files, and the order
             return moves.go_to(_active(follows), known_state(definition, state), now, actor)
         return moves.settle_in(follows, now, actor) if workflow.awaits == "signal" else follows
 
-    return _ordered(Office(store, registry, defaults, new_id), workflow_id, plan, reason, actor)
+    return _ordered(office, workflow_id, plan, reason, actor)
 
 
-def _ordered(office: Office, workflow_id: WorkflowId, plan: Plan, reason: str, actor: str) -> Workflow:
+def _ordered(  # noqa: PLR0913, PLR0917 - which, what, why, who, and what becomes of the approval about it
+    office: Office, workflow_id: WorkflowId, plan: Plan, reason: str, actor: str, status: ApprovalStatus = "resolved"
+) -> Workflow:
     """Carry out an order on the workflow as it is; where it moves meanwhile, again. What it is afterwards."""
     store = office.store
     for _ in range(RACES):
@@ -168,6 +158,8 @@ def _ordered(office: Office, workflow_id: WorkflowId, plan: Plan, reason: str, a
         course, tasks = commissioned(office, course, visits, now)
         if store.move_workflow(move_of(office, workflow, course, tasks, By(actor, reason))):
             _let_go(store, workflow, course.workflow, actor)
+            if course.workflow.awaits != "person":
+                resolve(store, f"workflow:{workflow.record.workflow_id}", reason, actor, status)
             store.ring()
             return known(store, workflow.record.workflow_id)
     raise Refused(f"workflow {workflow_id} moved under the order {RACES} times", "try again")
@@ -192,13 +184,3 @@ def _let_go(store: Store, before: Workflow, after: Workflow, actor: str) -> None
     if before.task_id is not None and before.task_id != after.task_id:
         with suppress(Refused):  # it has ended by itself
             cancel(store, before.task_id, "its workflow was moved on", actor)
-
-
-def resolve(store: Store, workflow: Workflow, reason: str, actor: str) -> None:
-    """Where an order has let it go on, nobody is asked about it any more."""
-    if workflow.awaits == "person":
-        return
-    for each in store.approvals(ApprovalQuery(limit=MOST_APPROVALS)):
-        if each.kind == "workflow" and each.workflow_id == workflow.record.workflow_id:
-            after, beside = decided(each, "resolved", reason, actor, store.now())
-            store.decide(Decision(approval=after, beside=beside))

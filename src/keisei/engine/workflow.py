@@ -1,15 +1,14 @@
 """Workflow: many tasks in order. What a verified task signals moves it on, or an operator does; nobody else."""
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
 from keisei.contracts.check import build, data_of
 from keisei.contracts.words import nearest
-from keisei.engine.commission import Office, asks_before
+from keisei.engine.commission import asks_before
 from keisei.engine.control import RACES
-from keisei.engine.intake import Defaults, Registry
 from keisei.engine.move import By, beside_of, commissioned, move_of, stay_of
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.records.error import KeiseiError, OperatorError, Refused, WorldFault
 from keisei.records.id import WorkflowId
@@ -22,8 +21,6 @@ from keisei.rules import progression as moves
 from keisei.rules.canonical import canonical, digest
 from keisei.rules.progression import Course
 
-Registries = Callable[[], Registry]
-"""The authored files as they are whenever it is called."""
 ENGINE: Final = "engine"
 """Who moves workflows that move by themselves."""
 MOST_MOVES: Final = 500
@@ -31,12 +28,12 @@ MOST_MOVES: Final = 500
 LONGEST_KEY: Final = 256
 
 
-def advance(store: Store, registry: Registries, defaults: Defaults, new_id: Callable[[], str]) -> int:
+def advance(office: Office) -> int:
     """Carry on every workflow that something has happened to, as far as it goes. How many moves that were.
 
     One whose next task cannot be asked for is blocked with the reason, and harms no other.
     """
-    office = Office(store, cache(registry), defaults, new_id)
+    store, office = office.store, office._replace(registry=cache(office.registry))
     seen: set[tuple[WorkflowId, int]] = set()
     moved = 0
     while moved < MOST_MOVES:
@@ -79,11 +76,8 @@ def _carried_on(office: Office, workflow: Workflow) -> bool:
     return store.move_workflow(move_of(office, workflow, course, tasks, By(ENGINE)))
 
 
-def create(  # noqa: PLR0913 - the rows, the files, and what is asked for
-    store: Store,
-    registry: Registries,
-    defaults: Defaults,
-    new_id: Callable[[], str],
+def create(  # noqa: PLR0913 - a workflow begins with all of these
+    office: Office,
     *,
     workflow_type: str,
     instance_key: str,
@@ -96,15 +90,13 @@ def create(  # noqa: PLR0913 - the rows, the files, and what is asked for
     Raises KeiseiError where it could not begin: an unknown type or state, a first task that what it knows does not fit,
     a key that an instance of another type has.
     """
+    store = office.store
     for _ in range(RACES):
         known_one = store.instance(instance_key)
         if known_one is not None:
             return _same_type(known_one, workflow_type), False
         start = plan_start(
-            registry(),
-            store,
-            defaults,
-            new_id,
+            office,
             workflow_type=workflow_type,
             instance_key=instance_key,
             state=state,
@@ -125,11 +117,8 @@ def _same_type(workflow: Workflow, workflow_type: str) -> Workflow:
     return workflow
 
 
-def plan_start(  # noqa: PLR0913 - the files, the rows, and what is asked for
-    registry: Registry,
-    store: Store,
-    defaults: Defaults,
-    new_id: Callable[[], str],
+def plan_start(  # noqa: PLR0913 - a workflow begins with all of these
+    office: Office,
     *,
     workflow_type: str,
     instance_key: str,
@@ -138,11 +127,13 @@ def plan_start(  # noqa: PLR0913 - the files, the rows, and what is asked for
     actor: str,
 ) -> WorkflowStart:
     """A workflow as it begins, in its first state and with its first task. Raises KeiseiError where it could not."""
+    store, registry = office.store, office.registry()
+    office = office._replace(registry=lambda: registry)
     definition = registry.workflow(workflow_type)
     first = known_state(definition, state) if state is not None else definition.initial_state
     now = store.now()
     record = WorkflowRecord(
-        workflow_id=WorkflowId(new_id()),
+        workflow_id=WorkflowId(office.new_id()),
         workflow_type=definition.workflow_type,
         instance_key=_fit_key(instance_key),
         current_state=first,
@@ -159,7 +150,6 @@ def plan_start(  # noqa: PLR0913 - the files, the rows, and what is asked for
     course = Course(
         workflow=Workflow(record=record, definition=definition, awaits="entry"), stay=None, happened=(created,)
     )
-    office = Office(store, lambda: registry, defaults, new_id)
     course, tasks = commissioned(office, moves.enter(course, first, now), (), now)
     return WorkflowStart(
         workflow=course.workflow, visits=course.visits, beside=beside_of(office, course, tasks, By(actor))
@@ -191,23 +181,14 @@ def _fit_context(context: dict[str, Any] | None) -> dict[str, Any] | None:
     return context
 
 
-def plan_wake(  # noqa: PLR0913 - the files, the rows, and what was observed
-    registry: Registry,
-    store: Store,
-    defaults: Defaults,
-    new_id: Callable[[], str],
-    workflow: Workflow,
-    *,
-    context: dict[str, Any] | None,
-    actor: str,
-) -> WorkflowMove | None:
+def plan_wake(office: Office, workflow: Workflow, *, context: dict[str, Any] | None, actor: str) -> WorkflowMove | None:
     """A known workflow learns more; one that is blocked asks again. None where it is completed: nothing wakes that.
 
     Raises KeiseiError where what it knows by then does not fit its next task.
     """
     if workflow.awaits == "nothing":
         return None
-    office, now = Office(store, lambda: registry, defaults, new_id), store.now()
+    store, now = office.store, office.store.now()
     visits = store.visits(workflow.record.workflow_id)
     course = Course(workflow=workflow, stay=stay_of(workflow, visits))
     course = moves.merged(course, _fit_context(context) or {}, now)

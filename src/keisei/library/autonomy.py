@@ -72,6 +72,9 @@ def _channel(project: Loaded, name: str, channel: ProjectChannel) -> Iterator[Pr
         if channel.url is not None or channel.url_env is None:
             message = "the address of apprise holds secrets, so it stands in a variable"
             yield project.document.problem("contradiction", place, message, "say `url-env`, the variable's name")
+        elif channel.secret_env is not None:
+            message = "apprise signs nothing, so it has no secret beside its address"
+            yield project.document.problem("contradiction", place, message, "leave out `secret-env`")
     elif (channel.url is None) == (channel.url_env is None):
         message = "a webhook has one address"
         hint = "say `url`, or `url-env` where it is a secret"

@@ -22,13 +22,21 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 class ApprovalQuery(Struct, frozen=True, kw_only=True):
-    """Which approvals to list, newest first."""
+    """Which approvals to list: newest first, unless it says otherwise."""
 
     statuses: tuple[ApprovalStatus, ...] = ("open",)
     """Only these; empty means all."""
     task_id: TaskId | None = None
     """Only about this task."""
+    key: str | None = None
+    """Only with this key."""
+    begins: str | None = None
+    """Only those whose id begins so."""
     overdue_at: datetime | None = None
     """Only open ones whose deadline had passed by then and of which nobody was reminded."""
+    undated: bool = False
+    """Only open ones without a deadline: whoever raised them knew no policy."""
+    urgent: bool = False
+    """The nearest deadline first, and those without one behind."""
     limit: int = 50
     """At most so many."""

@@ -56,12 +56,10 @@ class Tally(Struct, frozen=True, kw_only=True):
     """What ended attempts had reserved and did not account for; it is charged."""
     attempts: int
     """How many."""
-    unaccounted: int
-    """How many of them ended without saying what they used."""
     unpriced: int = 0
-    """How many of those did not say what they cost in money."""
+    """How many of them ended without saying what they cost in money."""
     uncounted: int = 0
-    """How many of those did not say how many tokens they used."""
+    """How many of them ended without saying how many tokens they used."""
 
 
 class Grant(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from keisei.records.finding import FindingRecord
 from keisei.records.form import JsonObject
 from keisei.records.id import AdapterId, AttemptId, RunnerId, TaskId
 from keisei.records.outbox import OutboxItem
+from keisei.records.project import ProjectApprovals
 from keisei.records.task import TaskRecord, TaskStatus
 
 
@@ -79,6 +80,8 @@ class ClaimOrder(Struct, frozen=True, kw_only=True):
     budget: BudgetPolicy | None = None
     """Limits that the claim keeps to; None where the project has none. A task's own budget holds all the same: one that
     has used it up is not tried again."""
+    approvals: ProjectApprovals = ProjectApprovals()
+    """How a person is asked where a budget does not cover a task."""
 
 
 class Claimed(Struct, frozen=True, kw_only=True):

@@ -99,8 +99,8 @@ class ProjectRunner(Record, frozen=True, kw_only=True, rename="kebab"):
     """Words at the head of every prompt."""
     follow_ups_per_hour: Annotated[int, Meta(ge=0, le=100_000)] = default(60)
     """Follow-up tasks that tasks of one type may ask for in an hour; the others wait."""
-    loop_after: Annotated[int, Meta(ge=2, le=1000)] | None = default(10)
-    """So many identical outcomes in a row pause the work they come from, and a person is asked."""
+    loop_after: Annotated[int, Meta(ge=0, le=1000)] = default(10)
+    """So many identical outcomes in a row (two at least) pause their work, and a person is asked; 0 for never."""
     sensor_backlog: Annotated[int, Meta(ge=1, le=10_000_000)] = default(1000)
     """While so many tasks wait, sensors are not run and webhooks are told to come again."""
 

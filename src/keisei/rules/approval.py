@@ -1,5 +1,6 @@
 """Approvals: how a person is asked, told again, and answered, as values. Pure."""
 
+import hashlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
@@ -33,6 +34,8 @@ EFFECTS: Final[Mapping[ApprovalKind, tuple[str, str]]] = {
 """What follows from approving and from rejecting."""
 ANSWERED: Final = "the task goes on, and its next attempt reads the answer"
 """What follows from answering."""
+NAME: Final = 100
+"""Characters of a channel's name that stand in a key."""
 REASON: Final = 2000
 """Characters of a reason."""
 ANSWER: Final = 10_000
@@ -67,7 +70,7 @@ def messages(
     text = f"{approval.kind} {told}: {approval.reason} (keisei approval show {approval.approval_id})"
     return tuple(
         OutboxItem(
-            key=f"approval:{approval.approval_id}/{channel}{again}",
+            key=f"approval:{approval.approval_id}/{_mark(channel)}{again}",
             kind="external_message",
             task_id=approval.task_id,
             attempt_id=None,
@@ -82,6 +85,12 @@ def messages(
         )
         for channel in dict.fromkeys(policy.notify)
     )
+
+
+def _mark(channel: str) -> str:
+    """A channel in a key: its name, or a hash of one that no key can hold; its message is written all the same."""
+    ordinary = channel.isprintable() and len(channel) <= NAME
+    return channel if ordinary else hashlib.sha256(channel.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def decided(

@@ -5,22 +5,25 @@ Unknown stays unknown: who does not say what it used is charged with what it had
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from keisei.records.attempt import Usage
+from keisei.records.attempt import TaskAttempt, Usage
 from keisei.records.budget import Amount, BudgetPolicy, Grant, Hold, Tally
 from keisei.records.id import AdapterId, AgentId, TaskId
+from keisei.records.intent import Budget
 from keisei.records.task import TaskRecord
 
 Unit = Literal["usd", "tokens"]
 UNITS: Final[tuple[Unit, ...]] = ("usd", "tokens")
 EXACT: Final = 1e-9
 """Amounts that differ by no more are the same: 0.1 and 0.2 fit into 0.3."""
+LARGEST: Final = 2**53 - 1
+"""An amount above it is nonsense; so many of them can still be added up."""
 SOON: Final = timedelta(seconds=60)
 """When a task is looked at again that waits for what others give back."""
 FREE_KIND: Final = "script"
@@ -30,7 +33,7 @@ UNRESOLVED: Final = AdapterId("unresolved")
 
 
 class Spending(Struct, frozen=True, kw_only=True):
-    """One attempt, as far as budgets are concerned."""
+    """One attempt, or several that are alike in all but their amounts, as far as budgets are concerned."""
 
     adapter_kind: str
     """The kind of its adapter."""
@@ -39,9 +42,11 @@ class Spending(Struct, frozen=True, kw_only=True):
     begun: bool
     """It was given its bundle; otherwise nothing was started that could cost anything."""
     used: Amount
-    """What it says it used; None where it does not say."""
+    """What it says it used; None where it does not say. Of several: together, and None where none of them says."""
     reserved: Amount
     """What was reserved for it; None where nothing limited it."""
+    attempts: int = 1
+    """How many."""
 
 
 class Account(Struct, frozen=True, kw_only=True):
@@ -77,13 +82,22 @@ class Limit(Struct, frozen=True, kw_only=True):
     """What of that may be given back."""
 
 
+def is_amount(value: float | None) -> bool:
+    """Whether it is an amount that can be spent or granted; None is one that nobody knows."""
+    return value is None or 0 <= value <= LARGEST
+
+
 def used(usage: Usage | None) -> Amount:
-    """What an attempt says it used. Tokens are known where input and output are: not every harness has a cache."""
+    """What an attempt says it used. Tokens are known where input and output are: not every harness has a cache.
+
+    Who says nonsense has said nothing, and is in nobody's way.
+    """
     if usage is None:
         return Amount()
     counted = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-    told = usage.input_tokens is not None and usage.output_tokens is not None
-    return Amount(usd=usage.cost_usd, tokens=sum(count or 0 for count in counted) if told else None)
+    tokens = sum(count or 0 for count in counted)
+    told = None not in counted[:2] and all(map(is_amount, (*counted, tokens)))
+    return Amount(usd=usage.cost_usd if is_amount(usage.cost_usd) else None, tokens=tokens if told else None)
 
 
 def tally(agent: AgentId | None, adapter_id: AdapterId, attempts: Sequence[Spending]) -> Tally:
@@ -92,14 +106,83 @@ def tally(agent: AgentId | None, adapter_id: AdapterId, attempts: Sequence[Spend
     return Tally(
         agent=agent,
         adapter_id=adapter_id,
-        spent=_sum(one.used for one in ended),
-        reserved=_sum(one.reserved for one in attempts if one.open),
-        unknown=_sum(_untold(one) for one in ended),
-        attempts=len(attempts),
-        unaccounted=sum(one.used.usd is None or one.used.tokens is None for one in ended),
-        unpriced=sum(one.used.usd is None for one in ended),
-        uncounted=sum(one.used.tokens is None for one in ended),
+        spent=total(one.used for one in ended),
+        reserved=total(one.reserved for one in attempts if one.open),
+        unknown=total(_untold(one) for one in ended),
+        attempts=sum(one.attempts for one in attempts),
+        unpriced=sum(one.attempts for one in ended if one.used.usd is None),
+        uncounted=sum(one.attempts for one in ended if one.used.tokens is None),
     )
+
+
+def ended(cost: Tally, attempt: TaskAttempt) -> Tally:
+    """What a task has cost once its open attempt, as it stands now, has ended."""
+    one = Spending(
+        adapter_kind=attempt.adapter_kind,
+        open=False,
+        begun=attempt.bundle_id is not None,
+        used=used(attempt.usage),
+        reserved=cost.reserved,
+    )
+    last = tally(cost.agent, cost.adapter_id, [one])
+    return replace(
+        cost,
+        spent=total((cost.spent, last.spent)),
+        reserved=last.reserved,
+        unknown=total((cost.unknown, last.unknown)),
+        unpriced=cost.unpriced + last.unpriced,
+        uncounted=cost.uncounted + last.uncounted,
+    )
+
+
+def own_limit(task: TaskRecord, policy: BudgetPolicy) -> Amount:
+    """What a task may spend over all its attempts: what it says, else what the project says, in each unit."""
+    own = task.budget or Budget()
+    return Amount(
+        usd=policy.task.usd if own.max_cost_usd is None else own.max_cost_usd,
+        tokens=policy.task.tokens if own.max_tokens is None else own.max_tokens,
+    )
+
+
+def allowed(limit: Amount, scope: str, grants: Iterable[Grant]) -> Amount:
+    """A limit with what was granted beside it; where there is no limit nothing can be added to it."""
+    granted = total(grant.amount for grant in grants if grant.scope == scope)
+    return _by_unit(lambda amount, more: None if amount is None else amount + (more or 0), limit, granted)
+
+
+def charged(tallies: Iterable[Tally]) -> Amount:
+    """What counts against a limit: what is spent, what is reserved, and what nobody accounts for."""
+    return total(part for one in tallies for part in (one.spent, one.reserved, one.unknown))
+
+
+def left(limit: Amount, charged: Amount) -> Amount:
+    """What may still be spent; below nothing where it is overdrawn, None where there is no limit."""
+    return _by_unit(lambda amount, gone: None if amount is None else amount - (gone or 0), limit, charged)
+
+
+def used_up(left: Amount) -> Unit | None:
+    """The unit of which nothing is left; None where there is something of each that is limited."""
+    return next((unit for unit in UNITS if (amount := of(left, unit)) is not None and amount <= EXACT), None)
+
+
+def once_more(own: Amount, limit: Amount, left: Amount) -> Amount:
+    """What lets a task run once more: its own limit, else the limit that held it, and what that one is overdrawn by."""
+
+    def more(own: float | None, limit: float | None, left: float | None) -> float | None:
+        return None if limit is None else (limit if own is None else own) + max(0, -(left or 0))
+
+    return _by_unit(more, own, limit, left)
+
+
+def total(amounts: Iterable[Amount]) -> Amount:
+    """Both units; what is None adds nothing."""
+    listed = tuple(amounts)
+    return Amount(usd=math.fsum(one.usd or 0.0 for one in listed), tokens=sum(one.tokens or 0 for one in listed))
+
+
+def of(amount: Amount, unit: Unit) -> float | None:
+    """One of the two."""
+    return amount.usd if unit == "usd" else amount.tokens
 
 
 def cover(account: Account, task: TaskRecord, adapter_id: AdapterId | None, cost: Tally) -> Covered | Hold:
@@ -111,18 +194,17 @@ def cover(account: Account, task: TaskRecord, adapter_id: AdapterId | None, cost
     """
     if adapter_id in account.policy.free and task.budget is None:
         return Covered(reserve=Amount())
-    wanted = _wanted(account, task, cost)
-    for unit in UNITS:
-        if (amount := _of(wanted, unit)) is not None and amount <= EXACT:
-            return Hold(task_id=task.task_id, scope=f"task:{task.task_id}", reason=_used_up(unit), until=None)
+    scope = f"task:{task.task_id}"
+    wanted = left(allowed(own_limit(task, account.policy), scope, account.grants), charged([cost]))
+    if (unit := used_up(wanted)) is not None:
+        return Hold(task_id=task.task_id, scope=scope, reason=_used_up(unit), until=None)
     limits = _limits(account, task, adapter_id)
     holds = [
         hold for unit in UNITS for limit in limits if (hold := _hold(limit, unit, wanted, task.task_id, account.now))
     ]
     if holds:
-        return max(holds, key=lambda hold: hold.until or account.now)
-    usd, tokens = (_reserved(limits, unit, wanted) for unit in UNITS)
-    return Covered(reserve=Amount(usd=usd, tokens=None if tokens is None else int(tokens)))
+        return max(holds, key=lambda hold: (hold.until is None, hold.until or account.now))
+    return Covered(reserve=_by_unit(_least, wanted, *map(_left, limits)))
 
 
 def day_of(now: datetime) -> datetime:
@@ -139,19 +221,6 @@ def reserved_too(account: Account, task: TaskRecord, adapter_id: AdapterId | Non
     """The account after one more attempt has begun."""
     begun = Spending(adapter_kind=UNRESOLVED, open=True, begun=False, used=Amount(), reserved=reserve)
     return replace(account, tallies=(*account.tallies, tally(task.agent, adapter_id or UNRESOLVED, [begun])))
-
-
-def _wanted(account: Account, task: TaskRecord, cost: Tally) -> Amount:
-    """What is left of the task's own limit; of the project's for tasks where it names none."""
-    own, default = task.budget, account.policy.task
-    usd = own.max_cost_usd if own is not None and own.max_cost_usd is not None else default.usd
-    tokens = own.max_tokens if own is not None and own.max_tokens is not None else default.tokens
-    allowed = _granted(account.grants, f"task:{task.task_id}", Amount(usd=usd, tokens=tokens))
-    charged = _sum((cost.spent, cost.reserved, cost.unknown))
-    return Amount(
-        usd=None if allowed.usd is None else allowed.usd - (charged.usd or 0.0),
-        tokens=None if allowed.tokens is None else allowed.tokens - (charged.tokens or 0),
-    )
 
 
 def _limits(account: Account, task: TaskRecord, adapter_id: AdapterId | None) -> list[Limit]:
@@ -171,46 +240,38 @@ def _limit(account: Account, scope: str, amount: Amount, tallies: Iterable[Tally
     counted = tuple(tallies)
     return Limit(
         scope=scope,
-        amount=_granted(account.grants, scope, amount),
-        charged=_sum(part for one in counted for part in (one.spent, one.reserved, one.unknown)),
-        reserved=_sum(one.reserved for one in counted),
+        amount=allowed(amount, scope, account.grants),
+        charged=charged(counted),
+        reserved=total(one.reserved for one in counted),
     )
 
 
 def _hold(limit: Limit, unit: Unit, wanted: Amount, task_id: TaskId, now: datetime) -> Hold | None:
-    """What a task waits for at this limit, if anything: what others give back, or the next day."""
-    left = _left(limit, unit)
-    asked = _of(wanted, unit)
+    """What a task waits for at this limit, if anything: what others give back, the next day, or a person.
+
+    What even a whole day does not cover would wait for ever.
+    """
+    free = of(_left(limit), unit)
+    asked = of(wanted, unit)
     need = 2 * EXACT if asked is None else asked
-    if left is None or need <= left + EXACT:
+    if free is None or need <= free + EXACT:
         return None
-    later = need <= left + (_of(limit.reserved, unit) or 0) + EXACT
-    return Hold(
-        task_id=task_id,
-        scope=limit.scope,
-        reason=_short(limit, unit, asked),
-        until=now + SOON if later else day_of(now) + timedelta(days=1),
-    )
+    until: datetime | None = day_of(now) + timedelta(days=1)
+    if need > (of(limit.amount, unit) or 0) + EXACT:
+        until = None
+    elif need <= free + (of(limit.reserved, unit) or 0) + EXACT:
+        until = now + SOON
+    return Hold(task_id=task_id, scope=limit.scope, reason=_short(limit, unit, asked), until=until)
 
 
-def _reserved(limits: Iterable[Limit], unit: Unit, wanted: Amount) -> float | None:
+def _least(*bounds: float | None) -> float | None:
     """Never more than is left, to the last digit, so that tolerances do not add up."""
-    bounds = [_of(wanted, unit), *(_left(limit, unit) for limit in limits)]
-    return min((bound for bound in bounds if bound is not None), default=None)
+    known = [bound for bound in bounds if bound is not None]
+    return min(*known, LARGEST) if known else None
 
 
-def _left(limit: Limit, unit: Unit) -> float | None:
-    amount = _of(limit.amount, unit)
-    return None if amount is None else amount - (_of(limit.charged, unit) or 0)
-
-
-def _granted(grants: Iterable[Grant], scope: str, amount: Amount) -> Amount:
-    """The limit with what was granted; where there is no limit nothing can be added to it."""
-    more = _sum(grant.amount for grant in grants if grant.scope == scope)
-    return Amount(
-        usd=None if amount.usd is None else amount.usd + (more.usd or 0.0),
-        tokens=None if amount.tokens is None else amount.tokens + (more.tokens or 0),
-    )
+def _left(limit: Limit) -> Amount:
+    return left(limit.amount, limit.charged)
 
 
 def _untold(one: Spending) -> Amount:
@@ -221,14 +282,10 @@ def _untold(one: Spending) -> Amount:
     )
 
 
-def _sum(amounts: Iterable[Amount]) -> Amount:
-    """Both units; what is None adds nothing."""
-    listed = tuple(amounts)
-    return Amount(usd=math.fsum(one.usd or 0.0 for one in listed), tokens=sum(one.tokens or 0 for one in listed))
-
-
-def _of(amount: Amount, unit: Unit) -> float | None:
-    return amount.usd if unit == "usd" else amount.tokens
+def _by_unit(rule: Callable[..., float | None], *amounts: Amount) -> Amount:
+    """The rule for money, and the rule for tokens."""
+    usd, tokens = (rule(*(of(amount, unit) for amount in amounts)) for unit in UNITS)
+    return Amount(usd=None if usd is None else float(usd), tokens=None if tokens is None else int(tokens))
 
 
 def _used_up(unit: Unit) -> str:
@@ -237,7 +294,7 @@ def _used_up(unit: Unit) -> str:
 
 def _short(limit: Limit, unit: Unit, wanted: float | None) -> str:
     """Only what does not change while it waits, so that a wait is told once."""
-    said = f"the budget of {_said(_of(limit.amount, unit) or 0, unit)} for {limit.scope}"
+    said = f"the budget of {_said(of(limit.amount, unit) or 0, unit)} for {limit.scope}"
     return f"{said} is used up" if wanted is None else f"{said} does not cover the {_said(wanted, unit)} it may spend"
 
 

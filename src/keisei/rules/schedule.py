@@ -12,6 +12,10 @@ UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 DURATION: Final = re.compile(r"([0-9]{1,12})([smhd])", re.ASCII)
 LONGEST_S: Final = 315_360_000
 """The longest interval that a schedule may have."""
+PATIENCE: Final = 3
+"""So many slots in a row that cannot be queued switch a schedule off,"""
+PATIENCE_S: Final = 600
+"""and not within this time: who edits a file may leave it broken for some minutes, and that stops no schedule."""
 
 
 class Due(NamedTuple):
@@ -68,6 +72,11 @@ def resumed(record: RecurringScheduleRecord, now: datetime) -> datetime:
         return following(now, record.interval_seconds)
     steps = (now - record.next_run_at) // timedelta(seconds=record.interval_seconds) + 1
     return following(record.next_run_at, steps * record.interval_seconds)
+
+
+def patience(interval_seconds: int) -> int:
+    """How many slots in a row may fail to be queued before a schedule is switched off."""
+    return max(PATIENCE, PATIENCE_S // interval_seconds)
 
 
 def slot_stamp(moment: datetime) -> str:

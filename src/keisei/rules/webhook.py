@@ -1,7 +1,5 @@
 """Webhooks: who has signed a request, and which sensor event it is. Pure: time and secrets arrive as arguments."""
 
-import base64
-import binascii
 import hashlib
 import hmac
 import re
@@ -9,14 +7,17 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from keisei.records.error import OperatorError
 from keisei.records.form import JsonObject
 from keisei.records.project import ProjectWebhook
+from keisei.rules.standard_webhook import signature, signing_key
 
 TOLERANCE_S: Final = 300
 """How far a signed time may be from ours, either way."""
-PREFIX: Final = "whsec_"
 SHORTEST: Final = 16
-"""Bytes of a secret; a shorter one can be guessed."""
+"""Bytes of a key of Standard Webhooks; senders choose them, and some choose fewer than the specification says."""
+SHORTEST_TEXT: Final = 8
+"""Bytes of a secret of GitHub, which people make up; a shorter one can be guessed."""
 ID: Final = re.compile(r"[!-~]{1,256}")
 """A delivery id: visible characters, so that it can be a key."""
 PLACES: Final = ("pull_request", "issue", "release", "discussion", "comment", "repository")
@@ -37,15 +38,15 @@ class Bad(NamedTuple):
     why: str
 
 
-def secret_bytes(kind: str, secret: str) -> bytes | None:
-    """The key of a secret; None for one that cannot be one."""
-    if kind == "github":
-        return secret.encode("utf-8", "surrogateescape") or None
-    try:
-        key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return key if len(key) >= SHORTEST else None
+def secret_key(kind: str, secret: str) -> bytes:
+    """The key that a sender signs with. Raises OperatorError, without a word of the secret."""
+    if kind != "github":
+        return signing_key(secret, SHORTEST)
+    key = secret.encode("utf-8", "surrogateescape")
+    if len(key.strip()) < SHORTEST_TEXT:
+        hint = "make a longer one, `openssl rand -hex 32`, and tell it to GitHub too"
+        raise OperatorError(f"the secret of a webhook is shorter than {SHORTEST_TEXT} bytes", hint)
+    return key
 
 
 def verified(kind: str, key: bytes, headers: Mapping[str, str], body: bytes, now: datetime) -> Delivery | Bad:
@@ -69,14 +70,10 @@ def _standard(key: bytes, headers: Mapping[str, str], body: bytes, now: datetime
     sent_at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=min(int(stamp), 253_402_300_799))
     if abs(now - sent_at) > timedelta(seconds=TOLERANCE_S):
         return Bad("webhook-timestamp is too far from now")
-    expected = base64.b64encode(hmac.digest(key, f"{message_id}.{stamp}.".encode() + body, "sha256"))
-    given = [
-        each[3:].encode("utf-8", "replace")
-        for each in headers.get("webhook-signature", "").split(" ")[:10]
-        if each.startswith("v1,")
-    ]
+    expected = signature(message_id, stamp, body, key).encode()
+    given = headers.get("webhook-signature", "").split(" ")[:10]
     # Every one is compared, so that the time taken tells nothing.
-    holds = [hmac.compare_digest(each, expected) for each in given]
+    holds = [hmac.compare_digest(each.encode("utf-8", "replace"), expected) for each in given]
     return Delivery(message_id, sent_at) if any(holds) else Bad("the signature does not hold")
 
 

@@ -1,19 +1,22 @@
 """Approvals: what needs a person, and what was decided. Written with a move, or closed by one; never removed."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from keisei.records.answer import ApprovalQuery
-from keisei.records.approval import ApprovalKind, ApprovalRecord
+from keisei.records.approval import ApprovalRecord
 from keisei.records.error import ContractViolation, IllegalMove
 from keisei.records.id import ApprovalId, TaskId
+from keisei.rules.approval import OF_TASK
 from keisei.store.ask import bounded, known
 from keisei.store.clock import maybe_microseconds, maybe_moment, microseconds, moment
+from keisei.store.document import document, opened, required
 from keisei.store.reader import Reader
-from keisei.store.row import LONGEST_NAME, Row, json, maybe_name, text
+from keisei.store.row import LONGEST_NAME, Row, maybe_name, text
 
 if TYPE_CHECKING:
     from keisei.store.work import Work
@@ -33,8 +36,6 @@ COLUMNS = {
 """What is written of an approval, and PostgreSQL's types for it."""
 LONGEST_KEY = 2 * LONGEST_NAME
 """Bytes of an id or a key: PostgreSQL's indexes hold no more than 2,700."""
-OF_TASK: frozenset[ApprovalKind] = frozenset({"task", "question", "budget"})
-"""What an order to the task itself answers."""
 
 _names = ", ".join(COLUMNS)
 _values = ", ".join(f":{column}" for column in COLUMNS)
@@ -54,6 +55,7 @@ WHERE approval_id = :approval_id AND key = :key AND (status = 'open') IS TRUE RE
 """
 _RECORD = "UPDATE approvals SET record = :record WHERE approval_id = :approval_id"
 _OPEN = "SELECT record FROM approvals WHERE task_id = :task_id AND (status = 'open') IS TRUE ORDER BY seq"
+_WAITING = "SELECT approval_id, record FROM approvals WHERE status = 'open' ORDER BY seq DESC LIMIT :limit"
 _ONE = "SELECT record FROM approvals WHERE approval_id = :approval_id"
 
 _decode = msgspec.json.Decoder(ApprovalRecord).decode
@@ -104,37 +106,55 @@ def close(run: Run, approval: ApprovalRecord) -> bool:
 def resolve(run: Run, task_id: TaskId, actor: str, now_us: int) -> None:
     """Nobody has to decide any more what becomes of a task: an order, or the task itself, has said it."""
     for (record,) in run(_OPEN, {"task_id": task_id}):
-        waiting = _decode(record)
-        if waiting.kind in OF_TASK:
+        waiting, _ = opened(record, _decode)
+        if waiting is not None and waiting.kind in OF_TASK:
             close(run, replace(waiting, status="resolved", decided_at=moment(now_us), decided_by=actor))
 
 
-def remember_reminder(run: Run, record: str, now_us: int) -> None:
-    """Put the moment into the record too."""
-    reminded = replace(_decode(record), reminded_at=moment(now_us))
-    run(_RECORD, {"approval_id": reminded.approval_id, "record": _written(reminded)})
+def rewrite(run: Run, approval_id: ApprovalId, record: str, **changes: datetime) -> None:
+    """Put what a column has learnt into the record too. Raises OperatorError for one that cannot be read."""
+    after = replace(required(f"approval {approval_id}", record, _decode), **changes)
+    run(_RECORD, {"approval_id": approval_id, "record": _written(after)})
 
 
 def read_approval(reader: Reader, approval_id: ApprovalId) -> ApprovalRecord | None:
-    """One of them."""
+    """One of them. Raises OperatorError for a row that cannot be read."""
     found = reader.read(_ONE, {"approval_id": text(approval_id)})
-    return next((_decode(record) for (record,) in found), None)
+    return next((required(f"approval {approval_id}", record, _decode) for (record,) in found), None)
 
 
 def read_approvals(reader: Reader, query: ApprovalQuery) -> list[ApprovalRecord]:
-    """Them, newest first."""
+    """Them, newest or most urgent first; a row that cannot be read is left out."""
     where, params = _conditions(query)
-    statement = f"SELECT record FROM approvals WHERE {where} ORDER BY seq DESC LIMIT :limit"  # noqa: S608 - our texts
-    return [_decode(record) for (record,) in reader.read(statement, {**params, "limit": bounded(query.limit)})]
+    order = "deadline IS NULL, deadline, seq" if query.urgent else "seq DESC"
+    statement = f"SELECT record FROM approvals WHERE {where} ORDER BY {order} LIMIT :limit"  # noqa: S608 - our texts
+    rows = reader.read(statement, {**params, "limit": bounded(query.limit)})
+    return [found for (record,) in rows if (found := opened(record, _decode)[0]) is not None]
+
+
+def read_unreadable(reader: Reader, limit: int) -> list[str]:
+    """Names of open ones that cannot be read."""
+    rows = reader.read(_WAITING, {"limit": bounded(limit)})
+    return [f"approval {approval_id}" for approval_id, record in rows if opened(record, _decode)[0] is None]
 
 
 def _conditions(query: ApprovalQuery) -> tuple[str, dict[str, Any]]:
     statuses = {f"status_{number}": status for number, status in enumerate(dict.fromkeys(query.statuses))}
     conditions = [f"status IN ({', '.join(f':{one}' for one in statuses)})"] if statuses else []
+    if query.statuses == ("open",):  # said in the text: only then the index of open keys is used
+        statuses, conditions = {}, ["status = 'open'"]
     params: dict[str, Any] = dict(statuses)
     if query.task_id is not None:
         conditions.append("task_id = :task_id")
         params["task_id"] = known(query.task_id)
+    if query.key is not None:
+        conditions.append("key = :key")
+        params["key"] = text(query.key)
+    if query.begins is not None:
+        conditions.append("substr(approval_id, 1, length(:begins)) = :begins")
+        params["begins"] = text(query.begins)
+    if query.undated:
+        conditions.append("status = 'open' AND deadline IS NULL")
     if query.overdue_at is not None:
         conditions.append("status = 'open' AND reminded_at IS NULL AND deadline <= :overdue_at")
         params["overdue_at"] = microseconds(query.overdue_at)
@@ -150,10 +170,5 @@ def _key(value: str) -> str:
 
 
 def _written(approval: ApprovalRecord) -> str:
-    """The record as JSON; what is refused here would otherwise be in the way of every list it stands in."""
-    written = json(approval)
-    try:
-        _decode(written)
-    except msgspec.ValidationError as error:
-        raise ContractViolation("approval.record", [str(error)]) from error
-    return written
+    """The record as JSON; what is refused here would otherwise be left out of every list."""
+    return document("approval.record", approval, _decode)

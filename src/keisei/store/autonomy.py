@@ -16,7 +16,7 @@ from keisei.records.outbox import OutboxItem
 from keisei.records.progression import Visit, Workflow, WorkflowMove, WorkflowQuery, WorkflowStart
 from keisei.records.slot import Firing, Schedule, ScheduleOrder, Slot
 from keisei.records.task import TaskRecord
-from keisei.store import approval, budget, decide, posting, restore, schedule, sensor, workflow
+from keisei.store import approval, budget, decide, outbox, posting, restore, schedule, sensor, workflow
 from keisei.store.view import Driver
 from keisei.store.work import Work, write_beside
 
@@ -119,6 +119,10 @@ class Autonomy:
         """Write approvals, messages and events that belong to no other move. How many approvals were new."""
         return self._do(lambda work: _asked(work, beside))
 
+    def announce(self, approval_id: ApprovalId, deadline: datetime, beside: Beside) -> bool:
+        """Give an approval the deadline it has not. False: it was decided, or has one."""
+        return self._do(lambda work: decide.announce(work, approval_id, deadline, beside))
+
     def approval(self, approval_id: ApprovalId) -> ApprovalRecord | None:
         """One approval."""
         return approval.read_approval(self._reader, approval_id)
@@ -126,6 +130,10 @@ class Autonomy:
     def approvals(self, query: ApprovalQuery) -> list[ApprovalRecord]:
         """Approvals, newest first."""
         return approval.read_approvals(self._reader, query)
+
+    def unreadable(self, limit: int = 1000) -> list[str]:
+        """Names of open approvals and of outbox rows that cannot be read."""
+        return [*approval.read_unreadable(self._reader, limit), *outbox.read_unreadable(self._reader, limit)]
 
     def decide(self, decision: Decision) -> bool:
         """Write a decision with what follows. False: it was decided before, or its task has moved."""
@@ -181,5 +189,6 @@ class Autonomy:
 
 def _asked(work: Work, beside: Beside) -> int:
     new = approval.write_approvals(work, beside.approvals)
-    write_beside(work, replace(beside, approvals=()))
+    if new or not beside.approvals:
+        write_beside(work, replace(beside, approvals=()))
     return new

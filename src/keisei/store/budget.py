@@ -1,18 +1,16 @@
 """Budgets: what attempts have reserved and spent, and what was granted beside the limits."""
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
-from keisei.records.attempt import Usage
 from keisei.records.beside import Beside
 from keisei.records.budget import Amount, Grant, Tally
 from keisei.records.error import ContractViolation
 from keisei.records.id import AdapterId, AgentId, TaskId
-from keisei.rules.budget import UNRESOLVED, Spending, tally, used
+from keisei.rules.budget import UNRESOLVED, Spending, is_amount, tally
 from keisei.store.approval import Run
 from keisei.store.ask import known
 from keisei.store.clock import microseconds, moment
@@ -20,14 +18,18 @@ from keisei.store.reader import Reader
 from keisei.store.row import Row, maybe_name, name, text
 from keisei.store.work import Work, write_beside
 
-# The records are read here and not by the databases: what agents write into them is JSON that not both understand.
-_COST = f"""SELECT t.agent, CASE WHEN a.adapter_id = '{UNRESOLVED}' THEN COALESCE(t.breaker_id, a.adapter_id)
-    ELSE a.adapter_id END, a.adapter_kind, a.ended_at, a.bundle_id, a.cost_usd,
-    CASE WHEN a.ended_at IS NOT NULL AND a.bundle_id IS NOT NULL THEN a.record END, r.usd, r.tokens
+# Attempts that the rules charge alike are added up here, so that a claim reads a few rows however long the day was.
+# Tokens are added as real numbers, which do not overflow.
+_COST = f"""
+SELECT t.agent, CASE WHEN a.adapter_id = '{UNRESOLVED}' THEN COALESCE(t.breaker_id, a.adapter_id) ELSE a.adapter_id END,
+    a.adapter_kind, CASE WHEN a.ended_at IS NULL THEN 1 ELSE 0 END, CASE WHEN a.bundle_id IS NULL THEN 0 ELSE 1 END,
+    SUM(a.cost_usd), SUM(CAST(a.tokens AS double precision)),
+    SUM(r.usd), SUM(CAST(r.tokens AS double precision)), COUNT(*)
 FROM attempts a JOIN tasks t ON t.task_id = a.task_id LEFT JOIN reservations r ON r.attempt_id = a.attempt_id
-WHERE """  # noqa: S608 - constants
-_OF_DAY = f"{_COST} a.started_at >= :since"
-_OF_TASK = f"{_COST} a.task_id = :task_id"
+WHERE %s GROUP BY 1, 2, 3, 4, 5, a.cost_usd IS NULL, a.tokens IS NULL
+"""  # noqa: S608 - constants
+_OF_DAY = _COST % "a.started_at >= :since"
+_OF_TASK = _COST % "a.task_id = :task_id"
 _WHOSE = "SELECT agent, COALESCE(adapter_id, breaker_id) FROM tasks WHERE task_id = :task_id"
 
 _GRANT = """
@@ -44,16 +46,6 @@ _FORGET = """
 DELETE FROM holds WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.task_id = holds.task_id AND t.status = 'blocked')
 """
 _GRANTS = "SELECT grant_id, scope, day, usd, tokens, reason, actor, created_at FROM grants WHERE %s ORDER BY seq"
-
-
-class _Accounted(msgspec.Struct):
-    """The part of an attempt's record that says what it used."""
-
-    usage: Usage | None = None
-    """As in TaskAttempt."""
-
-
-_accounted = msgspec.json.Decoder(_Accounted).decode
 
 
 def grant(work: Work, grant: Grant, beside: Beside) -> bool:
@@ -111,24 +103,21 @@ def grants_of(run: Run, day: str | None, task_id: TaskId | None) -> list[Grant]:
 def _spending(row: Row) -> Spending:
     return Spending(
         adapter_kind=row[2],
-        open=row[3] is None,
-        begun=row[4] is not None,
-        used=Amount(usd=row[5] if _sensible(row[5]) else None, tokens=_tokens(row[6])),
-        reserved=Amount(usd=row[7], tokens=row[8]),
+        open=bool(row[3]),
+        begun=bool(row[4]),
+        used=_amount(row[5], row[6]),
+        reserved=_amount(row[7], row[8]),
+        attempts=row[9],
     )
 
 
-def _tokens(record: str | None) -> int | None:
-    """What the record says; one that says nonsense says nothing, and is in nobody's way."""
-    try:
-        return None if record is None else used(_accounted(record).usage).tokens
-    except msgspec.DecodeError:
-        return None
+def _amount(usd: float | None, tokens: float | None) -> Amount:
+    return Amount(usd=usd, tokens=None if tokens is None else int(tokens))
 
 
 def _grant_params(grant: Grant) -> dict[str, object]:
     usd, tokens = grant.amount.usd, grant.amount.tokens
-    if not all(_sensible(amount) for amount in (usd, tokens)):
+    if not is_amount(usd) or not is_amount(tokens):
         raise ContractViolation("grant", [f"{usd} USD and {tokens} tokens cannot be granted"])
     return {
         "grant_id": name(grant.grant_id),
@@ -140,10 +129,6 @@ def _grant_params(grant: Grant) -> dict[str, object]:
         "actor": text(grant.actor),
         "created_at": microseconds(grant.created_at),
     }
-
-
-def _sensible(amount: float | None) -> bool:
-    return amount is None or (math.isfinite(amount) and 0 <= amount < 2**53)
 
 
 def _grant_of(row: Sequence[object]) -> Grant:

@@ -15,16 +15,16 @@ from keisei.records.budget import Amount, BudgetPolicy, Hold, Tally
 from keisei.records.id import AdapterId, ApprovalId, AttemptId
 from keisei.records.move import Claimed, ClaimOrder, NewEvent, TaskMove
 from keisei.records.task import TaskRecord
+from keisei.rules.approval import asked
 from keisei.rules.budget import UNRESOLVED, Account, Covered, cover, day_name, day_of, reserved_too
 from keisei.rules.task import park
-from keisei.store.approval import write_approvals
 from keisei.store.ask import known
 from keisei.store.budget import cost_of, grants_of, tallies_of
 from keisei.store.claim import MAY, TAKE, TAKEN, claimed
 from keisei.store.clock import maybe_microseconds, microseconds, moment
 from keisei.store.order import MOVE, move_params
-from keisei.store.row import TASK, TASK_WIDTH, Row, name, task_of, text
-from keisei.store.work import Work
+from keisei.store.row import TASK, TASK_WIDTH, Row, fits, name, task_of, text
+from keisei.store.work import Work, write_beside
 
 MOST_HOLDS = 100
 """Tasks that one claim passes over for want of a budget; whoever claims next goes on behind them."""
@@ -86,7 +86,7 @@ def _taken(work: Work, order: ClaimOrder, found: list[Row], account: Account) ->
         answer = cover(_with_own(work, account, one.task), one.task, one.adapter_id, one.cost)
         if isinstance(answer, Hold):
             holds += 1
-            _hold(work, account.policy, one, answer)
+            _hold(work, order, account.policy, one, answer)
         elif begun := _begun(work, order, order.attempt_ids[len(taken)], one.seq, answer):
             taken.append(begun)
             account = reserved_too(account, one.task, one.adapter_id, answer.reserve)
@@ -136,22 +136,24 @@ def _begun(work: Work, order: ClaimOrder, attempt_id: AttemptId, seq: int, answe
     return one
 
 
-def _hold(work: Work, policy: BudgetPolicy, one: Candidate, hold: Hold) -> None:
+def _hold(work: Work, order: ClaimOrder, policy: BudgetPolicy, one: Candidate, hold: Hold) -> None:
     """The task waits for its moment, or for a person."""
     parked = hold.until is None or policy.exhausted == "ask"
     held = replace(hold, reason=text(hold.reason), until=None if parked else hold.until)
     if parked:
-        _ask(work, one, held)
+        _ask(work, order, one, held)
     elif work.run(_DELAY, {**_held_params(held), "seq": one.seq, "now": work.now_us}):
         known_as = work.run(_HELD, {"task_id": held.task_id})
         _remember(work, held, told=known_as != [(text(held.scope), held.reason)])
 
 
-def _ask(work: Work, one: Candidate, hold: Hold) -> None:
+def _ask(work: Work, order: ClaimOrder, one: Candidate, hold: Hold) -> None:
     now = moment(work.now_us)
     move = TaskMove(task=park(one.task, hold.reason, now), was=one.task.status)
     if work.run(MOVE, move_params(move, work.now_us)):
-        write_approvals(work, [_approval(work, one, hold, now)])
+        beside = asked(_approval(work, one, hold, now), order.approvals)
+        # A name so long that no key can be made of it is not told of; it is asked about all the same.
+        write_beside(work, replace(beside, outbox=tuple(each for each in beside.outbox if fits(each.key))))
         _remember(work, hold, told=True)
 
 

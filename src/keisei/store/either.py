@@ -44,9 +44,9 @@ class Either(Reading):
         """What is known of adapters that failed."""
         return breakers(self._reader)
 
-    def pending(self, limit: int) -> list[OutboxItem]:
-        """Outbox rows that wait for delivery and may be tried by now, oldest first."""
-        return pending(self._reader, self._reader.now_us(), limit)
+    def pending(self, limit: int, after: str | None = None) -> list[OutboxItem]:
+        """Outbox rows that wait for delivery and may be tried by now, oldest first; behind `after`, if named."""
+        return pending(self._reader, self._reader.now_us(), limit, after)
 
     def outbox(self, status: OutboxStatus | None, limit: int) -> list[OutboxItem]:
         """Outbox rows, newest first."""

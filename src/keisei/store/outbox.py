@@ -1,14 +1,17 @@
 """Outbox: what outcomes ask for. Settling writes the rows, delivering writes what became of them."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, get_args
 
 import apsw
 
 from keisei.records.id import AttemptId, TaskId
 from keisei.records.move import Delivery
 from keisei.records.outbox import OutboxItem, OutboxStatus
+from keisei.store.ask import known
 from keisei.store.clock import maybe_microseconds, maybe_moment, microseconds, moment
+from keisei.store.document import opened, required
 from keisei.store.enqueue import ADDED, insert, task_params, task_rows
 from keisei.store.note import write_events
 from keisei.store.reader import Reader
@@ -56,7 +59,7 @@ RETURNING 1
 """
 _DONE = f"done AS ({_UPDATE})"
 _PENDING = f"""SELECT {_names} FROM outbox WHERE status = 'pending' AND (next_try_at IS NULL OR next_try_at <= :now_us)
-    ORDER BY seq LIMIT :limit"""  # noqa: S608 - constants
+    AND seq > COALESCE((SELECT o.seq FROM outbox o WHERE o.key = :after), 0) ORDER BY seq LIMIT :limit"""  # noqa: S608 - constants
 ONE = f"SELECT {_names} FROM outbox WHERE key = :key"  # noqa: S608 - constants
 """The row with this key, for `item_of`."""
 _NEWEST = f"SELECT {_names} FROM outbox ORDER BY seq DESC LIMIT :limit"  # noqa: S608 - constants
@@ -80,16 +83,33 @@ def ask_params(items: Sequence[OutboxItem]) -> dict[str, Any]:
     return {f"o_{column}": [row[index] for row in rows] for index, column in enumerate(COLUMNS)}
 
 
-def pending(db: Reader, now_us: int, limit: int) -> list[OutboxItem]:
-    """Rows that wait for delivery and may be tried by now, oldest first."""
-    return [item_of(row) for row in db.read(_PENDING, {"now_us": now_us, "limit": max(0, limit)})]
+def pending(db: Reader, now_us: int, limit: int, after: str | None = None) -> list[OutboxItem]:
+    """Rows that wait for delivery and may be tried by now, oldest first; with `after` those behind that key.
+
+    A row that cannot be read is left out, and keeps none behind it from being read.
+    """
+    params = {"now_us": now_us, "limit": max(0, limit), "after": known(after or "")}
+    while rows := db.read(_PENDING, params):
+        if found := _readable(rows):
+            return found
+        params["after"] = rows[-1][0]
+    return []
 
 
 def outbox(db: Reader, status: OutboxStatus | None, limit: int) -> list[OutboxItem]:
-    """Rows, newest first."""
+    """Rows, newest first; one that cannot be read is left out."""
+    return _readable(_rows(db, status, limit))
+
+
+def read_unreadable(db: Reader, limit: int) -> list[str]:
+    """Names of rows that cannot be read, among the newest of each status."""
+    rows = (row for status in get_args(OutboxStatus) for row in _rows(db, status, limit))
+    return [f"outbox row {row[0]}" for row in rows if opened(row[4], partial(_item, row))[0] is None]
+
+
+def _rows(db: Reader, status: OutboxStatus | None, limit: int) -> list[Row]:
     statement = _NEWEST if status is None else _OF_STATUS
-    params = {"limit": max(0, limit)} | ({} if status is None else {"status": status})
-    return [item_of(row) for row in db.read(statement, params)]
+    return db.read(statement, {"limit": max(0, limit)} | ({} if status is None else {"status": status}))
 
 
 def deliver_sqlite(db: Sqlite, delivery: Delivery) -> bool:
@@ -144,13 +164,21 @@ def _row(item: OutboxItem) -> Row:
 
 
 def item_of(row: Row) -> OutboxItem:
-    """A row out of the columns `COLUMNS`."""
+    """A row out of the columns `COLUMNS`. Raises OperatorError for one that cannot be read."""
+    return required(f"outbox row {row[0]}", row[4], partial(_item, row))
+
+
+def _readable(rows: Iterable[Row]) -> list[OutboxItem]:
+    return [item for row in rows if (item := opened(row[4], partial(_item, row))[0]) is not None]
+
+
+def _item(row: Row, payload: str) -> OutboxItem:
     return OutboxItem(
         key=row[0],
         kind=row[1],
         task_id=None if row[2] is None else TaskId(row[2]),
         attempt_id=None if row[3] is None else AttemptId(row[3]),
-        payload=parsed(row[4]),
+        payload=parsed(payload),
         status=row[5],
         reason=row[6],
         tries=row[7],

@@ -103,6 +103,7 @@ CREATE TABLE attempts (
     bundle_id text,
     cost_usd double precision,
     record text NOT NULL DEFAULT '{}',
+    tokens bigint,
     CONSTRAINT attempts_closed CHECK ((ended_at IS NULL) = (exit_status IS NULL))
 ) WITH (autovacuum_vacuum_scale_factor = 0.02);
 

@@ -100,7 +100,7 @@ CREATE TABLE attempts (
     model TEXT,
     bundle_id TEXT,
     cost_usd REAL,
-    record TEXT NOT NULL DEFAULT '{}',
+    record TEXT NOT NULL DEFAULT '{}', tokens INTEGER,
     CONSTRAINT attempts_closed CHECK ((ended_at IS NULL) = (exit_status IS NULL))
 ) STRICT;
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from keisei.records.error import IllegalMove
 from keisei.records.move import Settled, Settlement
 from keisei.records.task import TERMINAL
+from keisei.rules.budget import used
 from keisei.store import ledger
 from keisei.store.approval import RAISED, WAITING, Run, raise_approvals, raised_params, resolve
 from keisei.store.breaker import LEARNT, breaker_params, learn
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from keisei.store.postgres import Postgres
 
 _CLOSED = """ended_at = :ended_at, exit_status = :exit_status, retry_class = :retry_class, adapter_id = :adapter_id,
-    adapter_kind = :adapter_kind, model = :model, bundle_id = :bundle_id, cost_usd = :cost_usd, record = :record"""
+    adapter_kind = :adapter_kind, model = :model, bundle_id = :bundle_id, cost_usd = :cost_usd, tokens = :tokens,
+    record = :record"""
 _OPEN = "attempt_id = :attempt_id AND task_id = :task_id AND fence = :fence AND ended_at IS NULL"
 _WANTED = "(cancel_at IS NULL OR :status = 'operator_canceled')"
 _WHY = """
@@ -175,6 +177,7 @@ def _params(settlement: Settlement, now_us: int) -> dict[str, Any]:
     task, attempt = settlement.task, settlement.attempt
     if task.status == "running" or attempt.ended_at is None or attempt.task_id != task.task_id:
         raise IllegalMove(f"attempt {attempt.attempt_id} does not end task {task.task_id}, which is {task.status}")
+    cost = used(attempt.usage)
     return {
         **moved_params(task, now_us),
         "task_id": task.task_id,
@@ -188,7 +191,8 @@ def _params(settlement: Settlement, now_us: int) -> dict[str, Any]:
         "adapter_kind": text(attempt.adapter_kind),
         "model": maybe_text(attempt.model),
         "bundle_id": attempt.bundle_id,
-        "cost_usd": attempt.usage.cost_usd if attempt.usage else None,
+        "cost_usd": cost.usd,
+        "tokens": cost.tokens,
         "record": rest_of(attempt),
     }
 

@@ -84,10 +84,10 @@ class ProjectChannels:
         found: dict[str, object] = scrubbed(dict(payload), self._redactor)
         return found
 
-    def is_busy(self) -> bool:
-        """Whether a message is on its way."""
+    def landed(self, timeout_s: float) -> bool:
+        """Wait until a message that is on its way has landed, so that there is room again. False: none has."""
         with self._landed:
-            return self._flying.total() > 0
+            return self._flying.total() > 0 and self._landed.wait(timeout_s)
 
     def close(self, grace_s: float = GRACE_S) -> None:
         """Wait for what is on its way; what takes longer is cut off and put back. Safe to say twice."""

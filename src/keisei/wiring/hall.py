@@ -8,6 +8,7 @@ import msgspec
 
 from keisei.engine.budget import policy_of
 from keisei.engine.loop import paused_by_loop
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.evidence.file import FileEvidence
 from keisei.records.project import ProjectApprovals, ProjectRunner
@@ -44,8 +45,8 @@ def project_shop(settings: Settings, home: Home, store: Store, kit_root: Path | 
     )
 
 
-def shop_runner(shop: Shop, options: Options, tell: Callable[[Line], None], settings: Settings | None = None) -> Runner:
-    """A runner of a shop. With settings it runs the project's sensors too, unless it leaves when it is idle."""
+def shop_runner(shop: Shop, options: Options, tell: Callable[[Line], None], *, senses: bool = False) -> Runner:
+    """A runner of a shop. One that senses runs the project's sensors too, unless it leaves when it is idle."""
     warm()
     file, defaults = shop.home.file, defaults_of(shop.home)
     budget = policy_of(file.budget)
@@ -53,12 +54,10 @@ def shop_runner(shop: Shop, options: Options, tell: Callable[[Line], None], sett
         budget = msgspec.structs.replace(budget, free=shop.registry().free_adapters())
     options = options._replace(approvals=file.approvals or ProjectApprovals(), budget=budget)
     sensing = None
-    if settings is not None and not options.until_idle:
-        sensing = Sensing(settings, shop.home, shop.store, shop.registry, defaults, tell)
+    if senses and not options.until_idle:
+        sensing = Sensing(shop.home, shop.store, shop.registry, defaults, tell)
     trade = Trade(
-        store=shop.store,
-        registry=shop.registry,
-        defaults=defaults,
+        office=Office(shop.store, shop.registry, defaults, new_id),
         runner=shop.runner,
         approvals=options.approvals,
         channels=ProjectChannels(file, os.environ, lambda item, text: tell(Line("message", item.task_id, None, text))),

@@ -26,6 +26,7 @@ from keisei.rules.retry import Backoff
 from keisei.wiring.fresh import new_id
 from keisei.wiring.heart import BEATS, Heart
 from keisei.wiring.insist import Insistent
+from keisei.wiring.rhythm import Rhythm
 from keisei.wiring.switch import Switch
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Runner:
         self._shut: tuple[AdapterId, ...] = ()
         self._due_at: datetime | None = hall.store.next_due()
         self._taken = 0
-        self._due = _Due()
+        self._rhythm = Rhythm()
         self._stray: set[AttemptId] = set()
         """Attempts that may stand under this runner although it does not carry them: the next sweep settles them."""
         self._ended = threading.Event()
@@ -169,9 +170,9 @@ class Runner:
         chores = self._hall.chores
         self._keep_lease()
         self._end_if_told()
-        if self._due.is_time("hear", HEAR_S if self._running() else IDLE_HEAR_S):
+        if self._rhythm.is_time("hear", HEAR_S if self._running() else IDLE_HEAR_S):
             self._heart.hurry()
-        if self._due.is_time("sweep", STRAY_S if self._stray else self._options.lease_s / BEATS):
+        if self._rhythm.is_time("sweep", STRAY_S if self._stray else self._options.lease_s / BEATS):
             self._recover()
         if not self._is_closing():
             chores.begin_work(ended=ended)
@@ -186,12 +187,16 @@ class Runner:
             return
         if self._due_at is not None and self._due_at <= self._store.now():
             self._store.wake_due()
-        if self._due.is_time("breakers", POLL_S):
+        if self._rhythm.is_time("breakers", POLL_S):
             now = self._store.now()
             self._shut = tuple(each.adapter_id for each in self._store.breakers() if is_open(each, now))
         ids = tuple(AttemptId(new_id()) for _ in range(free))
         order = ClaimOrder(
-            runner_id=self.runner_id, attempt_ids=ids, without_adapters=self._shut, budget=self._options.budget
+            runner_id=self.runner_id,
+            attempt_ids=ids,
+            without_adapters=self._shut,
+            budget=self._options.budget,
+            approvals=self._options.approvals,
         )
         try:
             claims = self._store.claim(order)
@@ -267,7 +272,7 @@ class Runner:
         self._store.register(runner)
         self._heart = Heart(self._store, self.runner_id, self._options.lease_s, self._heard)
         self._heart.start()
-        self._due = _Due()
+        self._rhythm = Rhythm()
 
     def _heard(self, beat: Beat, left_s: float) -> None:
         self._draining = beat.draining
@@ -369,13 +374,13 @@ class Runner:
             self._trouble = None
 
     def _note_idle(self) -> None:
-        if not self._running() and self._due.is_time("idle", IDLE_NOTE_S):
+        if not self._running() and self._rhythm.is_time("idle", IDLE_NOTE_S):
             self._store.note([NewEvent(event_type="dispatch_idle", detail={"runner_id": self.runner_id})])
 
     def _keep_house(self) -> None:
-        if self._due.is_time("seal", SEAL_S):
+        if self._rhythm.is_time("seal", SEAL_S):
             self._store.unsealed()
-        if self._due.is_time("prune", PRUNE_S):
+        if self._rhythm.is_time("prune", PRUNE_S):
             before = self._store.now() - timedelta(days=self._options.event_days)
             for _ in range(PRUNINGS):
                 if not self._store.prune(before):
@@ -402,21 +407,6 @@ class Runner:
     def _running(self) -> list[Job]:
         with self._lock:
             return list(self._jobs.values())
-
-
-class _Due:
-    """What is done once in a while."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, float] = {}
-
-    def is_time(self, what: str, every_s: float) -> bool:
-        """Whether it was never done, or long enough ago; then it counts as done."""
-        now = time.monotonic()
-        if what in self._last and now - self._last[what] < every_s:
-            return False
-        self._last[what] = now
-        return True
 
 
 def host() -> str:

@@ -23,7 +23,7 @@ from keisei.records.skill import SkillManifest
 from keisei.rules.redact import Redactor
 from keisei.rules.sensor import OutputFault, Said, said, tail
 from keisei.sandbox.process import open_process
-from keisei.wiring.script import program_of
+from keisei.wiring.program import program_of
 from keisei.wiring.switch import Switch
 
 OUTPUT_CAP: Final = 1_048_576
@@ -158,6 +158,8 @@ def _read(ended: Exit, table: ProjectSensor) -> Said:
         raise OutputFault("it was ended because its runner stops")
     if ended.timed_out or ended.lease_lost:
         raise OutputFault(f"it took longer than {table.deadline_s:g} s and was ended")
+    if ended.code is None and ended.signal is None:
+        raise OutputFault("its keeper was killed, so that nobody knows how it ended")
     if ended.code != 0:
         how = f"signal {ended.signal}" if ended.signal is not None else f"exit {ended.code}"
         raise OutputFault(f"it ended with {how}")

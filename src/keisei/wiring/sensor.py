@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from keisei.engine.control import ALL, RACES
 from keisei.engine.intake import Defaults
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.engine.sensor import held_back, observe, refuse, sensor_event
 from keisei.records.approval import ApprovalRecord
@@ -24,7 +25,6 @@ from keisei.records.observation import SensorState
 from keisei.records.project import ProjectRunner, ProjectSensor
 from keisei.rules import sensor as rules
 from keisei.rules.sensor import PATIENCE, Said, Unreadable
-from keisei.settings import Settings
 from keisei.wiring.fresh import new_id
 from keisei.wiring.registry import CatalogRegistry
 from keisei.wiring.runner import Line
@@ -60,9 +60,8 @@ class _Job(NamedTuple):
 class Sensing:
     """The sensors of one project, as one runner runs them."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the rooms a runner hands over
+    def __init__(
         self,
-        settings: Settings,
         home: Home,
         store: Store,
         registry: Callable[[], CatalogRegistry],
@@ -70,7 +69,6 @@ class Sensing:
         tell: Callable[[Line], None],
     ) -> None:
         """Nothing runs before `tick`."""
-        self._settings = settings
         self._home, self._store, self._registry, self._defaults, self._tell = home, store, registry, defaults, tell
         self._tables = {name: table for name, table in home.file.sensors.items() if table.enabled}
         self._most = (home.file.runner or ProjectRunner()).sensor_backlog
@@ -172,9 +170,21 @@ class Sensing:
         return ran
 
     def _taken(self, name: str, heard: Said) -> Ran:
-        """Every event recorded, known or refused, one by one: a bad one harms no other."""
+        """Every event recorded, known or refused, one by one: a bad one harms no other.
+
+        Raises AuthorError afterwards where a file of the project kept one from being judged. That is no fault of the
+        event: the run has failed, its cursor stays, and the event is said again.
+        """
         files = self._registry()  # as they are now, for all events of this run
-        words = [self._observed(name, data, files) for data in heard.events]
+        words: list[str] = []
+        broken: AuthorError | None = None
+        for data in heard.events:
+            try:
+                words.append(self._observed(name, data, files))
+            except AuthorError as error:
+                broken = error
+        if broken is not None:
+            raise broken
         recorded, deduped, refused = (words.count(each) for each in ("recorded", "deduped", "refused"))
         return Ran(sensor_id=name, recorded=recorded, deduped=deduped, refused=refused)
 
@@ -186,8 +196,8 @@ class Sensing:
             return "refused"
         own = {**data, "sensor_id": name}  # a sensor speaks for itself alone
         try:
-            return observe(self._store, lambda: files, self._defaults, new_id, own, actor).status
-        except (ContractViolation, OperatorError, AuthorError):
+            return observe(Office(self._store, lambda: files, self._defaults, new_id), own, actor).status
+        except (ContractViolation, OperatorError):
             return "refused"
 
     def _failed(self, state: SensorState, table: ProjectSensor, reason: str) -> Ran:

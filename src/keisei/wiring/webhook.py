@@ -11,12 +11,13 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from keisei.engine.intake import Defaults, Registry
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.engine.sensor import held_back, observe, read_event
-from keisei.records.error import KeiseiError, OperatorError, Refused, WorldFault
+from keisei.records.error import AuthorError, KeiseiError, OperatorError, Refused, WorldFault
 from keisei.records.project import ProjectRunner, ProjectWebhook
 from keisei.rules.sensor import is_deep
-from keisei.rules.webhook import Bad, Delivery, event_data, is_wanted, secret_bytes, verified
+from keisei.rules.webhook import Bad, Delivery, event_data, is_wanted, secret_key, verified
 from keisei.wiring.fresh import new_id
 from keisei.wiring.store import Home
 
@@ -81,11 +82,10 @@ def _key(name: str, table: ProjectWebhook, environment: Mapping[str, str]) -> by
     if not secret:
         message = f"webhook `{name}`: the variable {table.secret_env} is not set"
         raise OperatorError(message, f"export {table.secret_env}=... with the secret that the sender signs with")
-    key = secret_bytes(table.kind, secret)
-    if key is None:
-        message = f"webhook `{name}`: {table.secret_env} holds no secret of Standard Webhooks"
-        raise OperatorError(message, "it is whsec_ and then 16 bytes or more in base64")
-    return key
+    try:
+        return secret_key(table.kind, secret)
+    except OperatorError as error:
+        raise OperatorError(f"webhook `{name}`: {table.secret_env}: {error.message}", error.hint) from error
 
 
 def _check(name: str, table: ProjectWebhook, store: Store) -> None:
@@ -109,6 +109,8 @@ def receive(reception: Reception, name: str, headers: Mapping[str, str], body: b
         return _later("the store is away")
     except Refused as error:
         return _later(error.message)
+    except AuthorError:  # no fault of the delivery, and nothing that its sender should read
+        return _later("a file of the project cannot be read")
     except KeiseiError as error:
         return Answer(422, {"error": error.message})
     except Exception:  # noqa: BLE001 - a sender never sees what broke
@@ -159,7 +161,7 @@ def _later(why: str) -> Answer:
 
 
 def _observed(reception: Reception, name: str, event: dict[str, Any]) -> Answer:
-    done = observe(reception.store, reception.registry, reception.defaults, new_id, event, f"webhook:{name}")
+    done = observe(Office(reception.store, reception.registry, reception.defaults, new_id), event, f"webhook:{name}")
     told = {"status": done.status, "event_id": event["event_id"], "task_id": done.task_id}
     told |= {"workflow_id": done.workflow_id, "reason": done.reason}
     if done.status == "deduped":

@@ -335,6 +335,53 @@ def a_settlement_that_does_not_hold_resolves_nothing(desk: Desk) -> None:
 
 
 @promise
+def who_asks_in_vain_tells_nothing(desk: Desk) -> None:
+    """Events beside an approval that is open already are not written; without approvals they always are."""
+    approval = asked(desk)
+    told = (NewEvent(event_type="approval_asked"),)
+
+    with untouched(desk):
+        again = replace(approval, approval_id=ApprovalId("again"))
+        assert desk.store.ask(Beside(approvals=(again,), events=told)) == 0
+    assert desk.store.ask(Beside(events=told)) == 0
+    assert desk.life(None) == ["approval_asked"]
+
+
+@promise
+def a_deadline_is_given_once(desk: Desk) -> None:
+    """With what tells of it, to what has none and is open; it is overdue by it from then on."""
+    approval, dated = asked(desk), asked(desk, deadline=desk.clock.now() + timedelta(days=9))
+    until = desk.clock.now() + timedelta(hours=1)
+    told = Beside(events=(NewEvent(event_type="approval_asked"),))
+    assert desk.store.approvals(ApprovalQuery(undated=True)) == [approval]
+
+    assert desk.store.announce(approval.approval_id, until, told)
+
+    assert read(desk, approval) == replace(approval, deadline=until)
+    assert desk.life(None) == ["approval_asked"]
+    assert desk.store.approvals(ApprovalQuery(undated=True)) == []
+    assert desk.store.approvals(ApprovalQuery(overdue_at=until)) == [read(desk, approval)]
+    done = asked(desk)
+    assert desk.store.decide(Decision(approval=decided(desk, done)))
+    with untouched(desk):
+        for one in (approval.approval_id, dated.approval_id, done.approval_id, "nobody", *DOUBTFUL.values(), LONG):
+            assert not desk.store.announce(ApprovalId(one), until, told)
+
+
+@promise
+def of_many_who_announce_one_does(desk: Desk) -> None:
+    """One event, however many runners look."""
+    approval = asked(desk)
+    told = Beside(events=(NewEvent(event_type="approval_asked"),))
+    stores = [desk.another() for _ in range(PARTIES)]
+
+    answers = at_once(lambda store: store.announce(approval.approval_id, desk.clock.now(), told), stores)
+
+    assert sum(answers) == 1
+    assert desk.life(None) == ["approval_asked"]
+
+
+@promise
 def somebody_is_reminded_once(desk: Desk) -> None:
     """It is noted with what tells of it, and stays through the decision."""
     approval = asked(desk, deadline=desk.clock.now())
@@ -403,6 +450,24 @@ def approvals_are_listed_newest_first(desk: Desk) -> None:
     for text in ("nobody", *STORED.values(), *DOUBTFUL.values(), LONG):
         assert listed(task_id=TaskId(text)) == []
         assert desk.store.approval(ApprovalId(text)) is None
+
+
+@promise
+def approvals_are_found_by_key_by_the_beginning_of_an_id_and_by_urgency(desk: Desk) -> None:
+    """Whatever else waits; a name that nothing can have finds nothing."""
+    late = asked(desk, approval_id="ab%1", deadline=desk.clock.now() + timedelta(hours=2))
+    soon = asked(desk, approval_id="ab_2", deadline=desk.clock.now() + timedelta(hours=1))
+    never = asked(desk, approval_id="b")
+
+    assert desk.store.approvals(ApprovalQuery(key=late.key)) == [late]
+    assert desk.store.approvals(ApprovalQuery(key="\0")) == desk.store.approvals(ApprovalQuery(begins="%")) == []
+    assert desk.store.approvals(ApprovalQuery(begins="ab")) == [soon, late]
+    assert desk.store.approvals(ApprovalQuery(begins="ab_")) == [soon]
+    assert desk.store.approvals(ApprovalQuery(urgent=True)) == [soon, late, never]
+    assert desk.store.approvals(ApprovalQuery(urgent=True, limit=1)) == [soon]
+    assert desk.store.decide(Decision(approval=decided(desk, soon)))
+    assert desk.store.approvals(ApprovalQuery(key=soon.key)) == []
+    assert desk.store.approvals(ApprovalQuery(key=soon.key, statuses=("approved", "rejected"))) == [read(desk, soon)]
 
 
 @promise

@@ -104,7 +104,6 @@ def what_a_task_may_spend_is_reserved_with_its_attempt(desk: Desk) -> None:
             reserved=Amount(usd=4.0, tokens=1000),
             unknown=NOTHING,
             attempts=1,
-            unaccounted=0,
         )
     ]
     assert desk.store.spent_by(task_id) == today(desk)[0]
@@ -183,11 +182,11 @@ def who_does_not_say_what_it_used_is_charged_with_its_reservation(desk: Desk) ->
     codex = tallies[AdapterId("codex")]
     assert (codex.spent, codex.reserved) == (Amount(usd=0.0, tokens=7), NOTHING)
     assert codex.unknown == Amount(usd=3.0, tokens=100)
-    assert (codex.attempts, codex.unaccounted) == (3, 3)
+    assert (codex.attempts, codex.unpriced, codex.uncounted) == (3, 3, 2)
     for free in ("script", "late"):
         one = tallies[AdapterId(free)]
         assert (one.spent, one.reserved, one.unknown) == (NOTHING, NOTHING, NOTHING)
-        assert (one.attempts, one.unaccounted) == (1, 0)
+        assert (one.attempts, one.unpriced, one.uncounted) == (1, 0, 0)
 
 
 @promise
@@ -524,7 +523,7 @@ def a_task_whose_name_is_as_long_as_a_name_may_be_can_be_parked(desk: Desk) -> N
 
 @promise
 def what_an_agent_leaves_in_its_record_is_in_nobodys_way(desk: Desk) -> None:
-    """The tokens of a day are read from records that hold any text."""
+    """What a day cost is known whatever text its records hold."""
     desk.queue(len(STORED) + len(DOUBTFUL), budget=Budget(max_cost_usd=0.5))
     for claimed, text in zip(claim(desk, TEN, 99), (*STORED.values(), *DOUBTFUL.values()), strict=True):
         end(desk, claimed, cost(0.1, 10), diagnostics={text: text, "usage": {"input_tokens": text}})
@@ -532,7 +531,7 @@ def what_an_agent_leaves_in_its_record_is_in_nobodys_way(desk: Desk) -> None:
     (one,) = today(desk)
 
     assert one.spent.tokens == 10 * one.attempts
-    assert one.unaccounted == 0
+    assert (one.unpriced, one.uncounted) == (0, 0)
 
 
 @promise

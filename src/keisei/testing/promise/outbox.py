@@ -32,6 +32,10 @@ def rows_wait_oldest_first(desk: Desk) -> None:
 
     assert desk.store.pending(9) == items
     assert desk.store.pending(2) == items[:2]
+    assert desk.store.pending(9, items[0].key) == items[1:]
+    assert desk.store.pending(1, items[1].key) == items[2:]
+    assert desk.store.pending(9, items[2].key) == []
+    assert desk.store.pending(9, "nobody") == desk.store.pending(9, "\0") == items
     assert desk.store.outbox(None, 9) == items[::-1]
     assert desk.store.outbox("delivered", 9) == []
     assert desk.store.outbox("pending", 1) == items[-1:]

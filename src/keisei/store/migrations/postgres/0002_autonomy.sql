@@ -150,6 +150,7 @@ CREATE TABLE reservations (
     tokens bigint
 );
 
+ALTER TABLE attempts ADD COLUMN tokens bigint;
 CREATE INDEX attempts_started ON attempts (started_at);
 
 CREATE TABLE grants (

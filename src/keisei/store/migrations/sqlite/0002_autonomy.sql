@@ -175,6 +175,7 @@ CREATE TABLE reservations (
     tokens INTEGER
 ) STRICT;
 
+ALTER TABLE attempts ADD COLUMN tokens INTEGER;
 CREATE INDEX attempts_started ON attempts (started_at);
 
 CREATE TABLE grants (

@@ -1,44 +1,24 @@
-"""Holds: what an approval stands for, whether it still does, and how it is lifted."""
+"""Lift: what an approval stands for, whether it still does, and how that is undone."""
 
-from collections.abc import Callable
 from contextlib import suppress
 
-from msgspec import Struct
-
-from keisei.engine import budget as budgets
-from keisei.engine.control import free, freeing
-from keisei.engine.intake import Defaults, Registry
+from keisei.engine.control import free
+from keisei.engine.office import Office
 from keisei.engine.ports import Store
+from keisei.engine.post import redeliver
 from keisei.engine.schedule import resume as resume_schedule
 from keisei.engine.sensor import resume as resume_sensor
 from keisei.engine.steer import unblock
 from keisei.records.approval import ApprovalRecord
-from keisei.records.beside import Beside
-from keisei.records.budget import BudgetPolicy
 from keisei.records.error import Refused
 from keisei.records.id import AdapterId, TaskId
-from keisei.records.move import NewEntry, NewEvent, PauseOrder, TaskMove, TaskQuery
+from keisei.records.move import PauseOrder, TaskQuery
 from keisei.records.task import TaskRecord
 from keisei.rules.approval import OF_TASK
 from keisei.rules.loop import HELD, lineage_of
 
-RACES = 5
-"""How often an order is tried again when a row moves under it."""
 MOST = 1000
 """Tasks of one lineage that are freed with it."""
-
-
-class Means(Struct, frozen=True, kw_only=True):
-    """What lifting needs beside the store."""
-
-    registry: Callable[[], Registry]
-    """The authored files as they are now."""
-    defaults: Defaults
-    """What a project gives to tasks that say nothing."""
-    new_id: Callable[[], str]
-    """Ids nobody has had."""
-    budget: BudgetPolicy | None = None
-    """The project's limits."""
 
 
 def stands(store: Store, approval: ApprovalRecord) -> bool:
@@ -64,31 +44,24 @@ def stands(store: Store, approval: ApprovalRecord) -> bool:
     return workflow is not None and workflow.record.status == "blocked"
 
 
-def lift(store: Store, approval: ApprovalRecord, reason: str, actor: str, means: Means) -> TaskMove | None:
-    """Undo the hold. Raises Refused where it cannot be undone as things are.
+def lift(office: Office, approval: ApprovalRecord, reason: str, actor: str) -> None:
+    """Undo a hold that is no task's; an order that does it closes the approval as approved.
 
-    A task's move comes back unwritten, to be written with the decision. All else is done at once, and doing it twice is
-    doing it once.
+    Raises Refused where it cannot be undone as things are, or was undone before.
     """
-    subject = _subject(approval)
-    if approval.kind in OF_TASK:
-        task = blocked_task(store, approval)
-        if approval.kind == "budget":
-            budgets.grant_again(store, approval, task, means.budget, reason, actor)
-        return freeing(task, reason, actor, store.now())
+    store, subject = office.store, _subject(approval)
     if approval.kind == "loop":
         _end_loop(store, approval, reason, actor)
     elif approval.kind == "adapter":
         store.reset_breaker(AdapterId(subject), actor)
     elif approval.kind == "schedule":
-        resume_schedule(store, approval.schedule_id or subject, reason, actor)
+        resume_schedule(store, approval.schedule_id or subject, reason, actor, "approved")
     elif approval.kind == "sensor":
-        resume_sensor(store, subject, reason, actor)
+        resume_sensor(store, subject, reason, actor, "approved")
     elif approval.kind == "message":
-        _redeliver(store, subject, reason, actor)
+        redeliver(store, subject, reason, actor, "approved")
     elif approval.workflow_id is not None:
-        unblock(store, means.registry, means.defaults, means.new_id, approval.workflow_id, reason=reason, actor=actor)
-    return None
+        unblock(office, approval.workflow_id, reason=reason, actor=actor, status="approved")
 
 
 def blocked_task(store: Store, approval: ApprovalRecord) -> TaskRecord:
@@ -120,10 +93,3 @@ def _end_loop(store: Store, approval: ApprovalRecord, reason: str, actor: str) -
     schedule = store.schedule(approval.schedule_id) if approval.schedule_id is not None else None
     if schedule is not None and schedule.record is not None and not schedule.record.enabled:
         resume_schedule(store, schedule.schedule_id, reason, actor)
-
-
-def _redeliver(store: Store, key: str, reason: str, actor: str) -> None:
-    told = {"key": key, "reason": reason}
-    event = NewEvent(event_type="delivery_retried", detail=told)
-    entry = NewEntry(kind="delivery_retried", actor=actor, subject=key, body=told)
-    store.redeliver(key, Beside(events=(event,), ledger=(entry,)))
