@@ -80,6 +80,8 @@ def _check_authority(task: TaskRecord, parent: TaskRecord, registry: Registry) -
     usual = (parent.requested_adapter_id, profile.default_adapter_id, *profile.fallback_adapter_ids)
     if task.requested_adapter_id is not None and task.requested_adapter_id not in usual:
         raise Refused(f"a follow-up does not choose the adapter `{task.requested_adapter_id}`", "its profile does")
+    if task.requested_model not in (None, parent.requested_model, own.default_model, profile.default_model):
+        raise Refused(f"a follow-up does not choose the model `{task.requested_model}`", "its profile does")
     if profile.role == own.role and _is_program(task, profile, registry) and not _is_program(parent, own, registry):
         raise Refused(
             f"a task that is no program cannot ask for one, and profile `{profile.profile_id}` runs programs",
