@@ -101,7 +101,7 @@ def carry_whole(store: Store, claimed: Claimed) -> None:
 
 def chance(store: Store) -> Chance:
     """Now, without chance."""
-    return Chance(backoff=Backoff(), jitter=0.0, now=store.now())
+    return Chance(backoff=Backoff(), jitter=0.0, now=store.now(), new_id=new_id)
 
 
 def drain(store: Store, plan: Plan) -> Drained:

@@ -11,7 +11,11 @@ from place import Place
 from work import NoWork, Plan, carry_whole, drain, register, settle
 
 from keisei.engine.intake import Defaults
+from keisei.engine.office import Office
 from keisei.records.id import RunnerId, TaskId
+from keisei.records.project import ProjectApprovals, ProjectFile, ProjectRunner
+from keisei.wiring.channel import ProjectChannels
+from keisei.wiring.chores import Chores, Trade
 from keisei.wiring.runner import Hall, Options, Runner, new_id
 
 ENDS = {"settle": settle, "whole": carry_whole}
@@ -41,12 +45,19 @@ def run(order: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
     """The real runner, whose attempts do nothing, until its input ends; when each began comes back."""
     begun: dict[TaskId, float] = {}
     store = Place(**order["place"]).open()
+    trade = Trade(
+        office=Office(store, lambda: None, Defaults(), new_id),
+        runner=ProjectRunner(),
+        approvals=ProjectApprovals(),
+        channels=ProjectChannels(ProjectFile(), {}, lambda *_: None),
+        sensing=None,
+    )
     hall = Hall(
         store=store,
         workshop=lambda *_: NoWork(lambda task_id: begun.setdefault(task_id, time.monotonic())),
         salvage=lambda _: None,
-        registry=lambda: None,
-        defaults=Defaults(),
+        held=lambda _: None,
+        chores=Chores(trade),
         tell=lambda _: None,
     )
     runner = Runner(hall, Options(jobs=order["slots"]))

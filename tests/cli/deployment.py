@@ -33,13 +33,13 @@ RUNTIME = {
     "profiles": {"lumen": "./profiles/lumen.json"},
     "adapters": {"shell": {"mode": "script", "command": "sh", "timeoutMs": 20000, "retry_hint_service": "aibtc"}},
 }
-AGENT = """#!{python} -I
-import hashlib, json, os, pathlib
+SHELL = {"mode": "script", "timeoutMs": 20000}
+AGENT = """import hashlib, json, os, pathlib
 payload = json.loads(os.environ["AGENT_RUNTIME_TASK_PAYLOAD_JSON"])
 folder = pathlib.Path(os.environ["AGENT_RUNTIME_ARTIFACT_DIR"])
 home = pathlib.Path(__file__).parent
 phase = payload.get("phase")
-own = {{"plan": "proposal_artifact", "execute": "implementation_artifact", "verify": "verification_artifact"}}
+own = {"plan": "proposal_artifact", "execute": "implementation_artifact", "verify": "verification_artifact"}
 keys = ["output_path", "checklist_path", *([own[phase]] if phase in own else own.values())]
 named = [payload[key] for key in keys if key in payload] + payload.get("required_artifacts", [])
 wrote = dict.fromkeys(each.removeprefix("state/artifacts/") for each in named if isinstance(each, str))
@@ -49,11 +49,11 @@ for name in wrote if told.pop("writes", True) else ():
     raw = b"# Of " + os.environ["AGENT_RUNTIME_TASK_ID"].encode() + b"\\r\\n\\xff\\x00 no newline"
     (folder / name).write_bytes(raw)
     with (home / "written.jsonl").open("a") as log:
-        line = {{"path": str(folder / name), "sha256": hashlib.sha256(raw).hexdigest(), "phase": phase}}
+        line = {"path": str(folder / name), "sha256": hashlib.sha256(raw).hexdigest(), "phase": phase}
         log.write(json.dumps(line) + "\\n")
 with (home / "asked.jsonl").open("a") as log:
     log.write(json.dumps(payload) + "\\n")
-wanted = payload.get("response_contract", {{}}).get("required_workflow_signal")
+wanted = payload.get("response_contract", {}).get("required_workflow_signal")
 if phase == "verify" and wanted:
     signals = json.loads((home / "signals.json").read_text())
     wanted = signals.pop(0) if signals else "complete"
@@ -61,8 +61,8 @@ if phase == "verify" and wanted:
 if told.pop("talks", False):
     print("I have written everything that was asked for. It is all done and verified!")
 else:
-    print(json.dumps({{"status": "completed", "machine_status": "ok", "operator_summary": "did " + str(phase),
-                       "artifact_paths": list(wrote), **({{"workflow_signal": wanted}} if wanted else {{}}), **told}}))
+    print(json.dumps({"status": "completed", "machine_status": "ok", "operator_summary": "did " + str(phase),
+                       "artifact_paths": list(wrote), **({"workflow_signal": wanted} if wanted else {}), **told}))
 """
 
 
@@ -90,11 +90,11 @@ class Runtime(Shop):
     def agent(self, *signals, **answer):
         """An agent that writes what a payload asks for; verifiers answer with these signals, then `complete`."""
         program = self.home / "agent.py"
-        program.write_text(AGENT.format(python=sys.executable))
-        program.chmod(0o755)
+        program.write_text(AGENT)
         self.instruct(*signals, **answer)
         self.configure(
-            adapters={"shell": {"mode": "script", "command": "./agent.py", "timeoutMs": 20000}}, retryBackoffSeconds=1
+            adapters={"shell": {**SHELL, "command": sys.executable, "extraArgs": ["-I", str(program)]}},
+            retryBackoffSeconds=1,
         )
 
     def instruct(self, *signals, **answer):

@@ -10,6 +10,7 @@ import msgspec
 
 from keisei.records.effect import UNKNOWN, Effects, Target, ToolCall
 from keisei.rules.policy import Globs, Patterns, Policy, Rule
+from keisei.rules.possessive import sound
 from keisei.rules.scope import could_hold, covers
 from keisei.rules.shell.ground import shown
 from keisei.rules.tool import is_allowed, is_known, names_of
@@ -278,7 +279,7 @@ def compiled(pattern: str, *, dotall: bool = True) -> re.Pattern[str]:
     """A pattern. In lists that forbid, a dot is any character: a line break hides nothing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return re.compile(pattern, re.DOTALL if dotall else 0)
+        return re.compile(sound(pattern), re.DOTALL if dotall else 0)
 
 
 # --- paths -----------------------------------------------------------------------------------------------------------

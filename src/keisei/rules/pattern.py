@@ -9,6 +9,8 @@ from re import _constants as op  # type: ignore[attr-defined]  # the parser of `
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
+from keisei.rules.possessive import sound
+
 LIMIT = 64
 LONGEST = 120
 
@@ -50,7 +52,7 @@ def _parsed(pattern: str) -> Any:  # noqa: ANN401 - a node of `re`
 def _compiled(pattern: str) -> re.Pattern[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return re.compile(pattern)
+        return re.compile(sound(pattern))
 
 
 def _trimmed(expression: re.Pattern[str], text: str) -> str:
