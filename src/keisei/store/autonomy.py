@@ -1,5 +1,6 @@
 """What begins, holds and ends work by itself, for both stores: each move is one transaction, written once."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
@@ -23,14 +24,14 @@ from keisei.store.work import Work, write_beside
 T = TypeVar("T")
 
 
-class Autonomy:
+class Autonomy(ABC):
     """The Autonomy port. A store inherits it and says how a transaction is done and what it reads from."""
 
     _reader: Driver
 
+    @abstractmethod
     def _do(self, action: Callable[[Work], T]) -> T:
         """One transaction."""
-        raise NotImplementedError
 
     def put_schedule(self, order: ScheduleOrder) -> bool:
         """Make or change a schedule. False: it has another version, or its name is taken."""
