@@ -385,3 +385,31 @@ def test_a_sender_that_drips_holds_nobody_up(sky, monkeypatch):
 def test_a_port_that_is_taken_is_told(sky):
     with listening(sky) as server, pytest.raises(OperatorError, match="cannot be listened on"):
         WebhookServer(reception(sky), server.server_address[1])
+
+
+def scripted(tmp_path, task):
+    return Observatory(
+        tmp_path, f'[webhooks.x]\nkind = "github"\nsecret-env = "GITHUB_SECRET"\n[webhooks.x.task]\n{task}\n'
+    )
+
+
+def test_a_script_that_ships_reads_what_was_delivered(tmp_path):
+    sky = scripted(tmp_path, 'task_type = "script"\npayload = { args = ["-c", "true"] }')
+
+    answer = receive(reception(sky), "x", *github(BODY))
+
+    (task,) = sky.tasks()
+    assert (answer.status, task.payload) == (201, {"args": ["-c", "true"], "event": BODY})
+    sky.close()
+
+
+@pytest.mark.parametrize(
+    ("task_type", "words"),
+    [("goal-plan", "webhook `x`: the payload of task type `goal-plan` takes no `event`"), ("nobody", "`nobody`")],
+)
+def test_a_type_that_could_not_be_begun_so_is_told_before_anybody_knocks(tmp_path, task_type, words):
+    sky = scripted(tmp_path, f'task_type = "{task_type}"')
+
+    with pytest.raises(OperatorError, match=words):
+        reception(sky)
+    sky.close()

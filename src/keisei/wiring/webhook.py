@@ -72,7 +72,7 @@ def open_reception(
     given = os.environ if environment is None else environment
     hooks = {name: Hook(table, _key(name, table, given)) for name, table in home.file.webhooks.items()}
     for name, hook in hooks.items():
-        _check(name, hook.table, store)
+        _check(name, hook.table, store, registry)
     most = (home.file.runner or ProjectRunner()).sensor_backlog
     return Reception(store, registry, defaults, hooks, most)
 
@@ -88,17 +88,26 @@ def _key(name: str, table: ProjectWebhook, environment: Mapping[str, str]) -> by
         raise OperatorError(f"webhook `{name}`: {table.secret_env}: {error.message}", error.hint) from error
 
 
-def _check(name: str, table: ProjectWebhook, store: Store) -> None:
+def _check(name: str, table: ProjectWebhook, store: Store, registry: Callable[[], Registry]) -> None:
     """Raises OperatorError for a table whose proposals could never be taken."""
     workflow = table.workflow and {**table.workflow, "instance_key": table.workflow.get("instance_key") and "key"}
     bare = msgspec.structs.replace(table, dedupe=None, workflow=workflow)
     try:
         data = event_data(name, bare, Delivery("check", None), {}, store.now())
-        read_event(data, store.now(), lambda _sentence: None)
+        event = read_event(data, store.now(), lambda _sentence: None)
+        if event.proposed_task is not None:
+            _check_type(event.proposed_task.task_type, registry())
     except KeiseiError as error:
         raise OperatorError(
             f"webhook `{name}`: {error.message}", f"look at [webhooks.{name}] in keisei.toml"
         ) from error
+
+
+def _check_type(task_type: str, registry: Registry) -> None:
+    """Raises OperatorError for a type that nobody defines, or whose payload has no place for what is delivered."""
+    keys = registry.payload_keys(registry.task_type(task_type))
+    if keys is not None and "event" not in keys:
+        raise OperatorError(f"the payload of task type `{task_type}` takes no `event`, which holds what is delivered")
 
 
 def receive(reception: Reception, name: str, headers: Mapping[str, str], body: bytes) -> Answer:
