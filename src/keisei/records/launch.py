@@ -6,8 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-TreeLevel = Literal["none", "mark", "keeper"]
-"""How surely the whole tree is ended: by the mark in its environment, or by a keeper that adopts every orphan.
+TreeLevel = Literal["none", "mark", "keeper", "namespace"]
+"""How surely the whole tree is ended: by the mark in its environment, by a keeper that adopts every orphan, or by the
+kernel, which ends everything in a pid namespace with its first process.
 
 A call over HTTP has no tree: `none`.
 """
@@ -32,6 +33,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     """How many bytes of each stream are kept. What comes after them is read and dropped, so nothing blocks."""
     grace_s: float = 2.0
     """How long the tree has between being asked to end (TERM) and being killed."""
+    namespaced: bool = False
+    """It runs in a pid namespace of its own, and the program that makes that dies with who starts it."""
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -55,7 +58,8 @@ class Exit(Struct, frozen=True, kw_only=True):
     """How a program ended, or a call. Its tree is gone, unless `survivors_left` says otherwise."""
 
     code: int | None
-    """Its exit code; None where a signal ended it, or where nobody can tell.
+    """Its exit code; None where a signal ended it, or where nobody can tell. In a namespace a signal shows here, as 128
+    and its number.
 
     Of a call: 0 for a complete answer with a status of 200 to 299, 1 for any other complete answer, None for none.
     """
@@ -78,7 +82,10 @@ class Exit(Struct, frozen=True, kw_only=True):
     canceled: bool
     """It was ended because somebody asked. Its exit code is then no answer."""
     survivors_killed: int
-    """Processes of its tree, itself aside, that were seen and had to be killed; some die unseen with their group."""
+    """Processes of its tree, itself aside, that were seen and had to be killed; some die unseen with their group.
+
+    In a namespace its first process may be among them, however it ended.
+    """
     survivors_left: int
     """Processes of its tree that would not die in time, or may not be signalled. Anything but 0 is an alarm."""
     level: TreeLevel

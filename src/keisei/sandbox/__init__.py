@@ -1,5 +1,6 @@
-"""Sandbox: runs a Launch or makes a Call, keeps what it says, and leaves nothing of it running.
+"""Sandbox: runs a Launch or makes a Call, confined as it is told, keeps what it says, and leaves nothing of it running.
 
-Owns: the processes and connections it opens. Touches: processes, /proc, pipes, the network, the two files of a spool.
-Leaves to others: what to run and what its end means.
+Owns: the processes, connections and cgroups it opens, the relay to a model. Touches: processes, namespaces, Landlock,
+seccomp, cgroups, /proc, pipes, the network, the files of a spool. Leaves to others: what to run, what it may touch,
+what its end means.
 """

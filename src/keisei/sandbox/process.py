@@ -1,7 +1,7 @@
 """Processes: a Launch is run to its end, and its whole tree ends with it.
 
 `run` returns when the program ends or its time is up, whoever still holds its output open. Then everything it started
-is killed. How surely, has two levels, told by `Exit.level`:
+is killed. How surely, has three levels, told by `Exit.level`:
 
 mark    catches children in any group or session, orphans, double-forked daemons, processes that ignore TERM, fork
         bombs. Costs one look through /proc. Misses a process that scrubs its environment AND leaves the session AND
@@ -9,6 +9,8 @@ mark    catches children in any group or session, orphans, double-forked daemons
 keeper  catches that one too: a small parent adopts every orphan, and kills the tree when this process is gone, or
         when a lease is not renewed in time, even if this process is stopped. Costs the start of an interpreter. A
         hostile tree of the same user can kill its keeper; what is left then is `mark`, and the exit code is unknown.
+namespace  catches everything: a confined launch in a pid namespace of its own, which the kernel ends with its first
+        process, and that with the keeper. Nobody inside can reach the keeper.
 
 What is left of a tree whose owner and keeper were both killed is ended by `tree.end_marked`, if its mark is known.
 
@@ -229,7 +231,7 @@ class Process:
                 canceled=self._canceled,
                 survivors_killed=swept.killed + killed,
                 survivors_left=swept.left,
-                level=self._child.level,
+                level="namespace" if self._launch.namespaced else self._child.level,
                 started_at=self._started_at,
                 duration_s=time.monotonic() - self._began,
             )
