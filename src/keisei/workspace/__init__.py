@@ -1,5 +1,5 @@
-"""Workspace: the folders an attempt works in, looked at from outside.
+"""Workspace: everything we know of git, and the folders an attempt works in.
 
-Owns: nothing yet. Touches: those folders, reading only; git, to ask for the base. Leaves to others:
-what a difference means.
+Owns: worktrees/, environments/, refs under keisei/. Touches: git, those folders, the disk's free space. Leaves to
+others: what to run there, and what a difference means.
 """
