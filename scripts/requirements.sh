@@ -24,6 +24,7 @@ compile requirements/user.txt pyproject.toml requirements/user.in
 # The pins of user.txt bind test.txt, so both levels run the same packages.
 compile requirements/test.txt --constraints requirements/user.txt pyproject.toml requirements/user.in requirements/test.in
 compile requirements/node.txt requirements/node.in
+compile requirements/hermes.txt requirements/hermes.in
 # The peers of the benches share drivers with keisei, in the same versions.
 compile requirements/bench.txt --constraints requirements/user.txt requirements/bench.in
 

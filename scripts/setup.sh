@@ -2,8 +2,9 @@
 # Makes what keisei runs in. Usage: scripts/setup.sh user|test|bench
 #
 #   user  .venv with the pinned packages of requirements/user.txt and keisei itself, editable
-#   test  the same, plus requirements/test.txt in .venv; Node, TypeScript and the harnesses that tests run in .tools; and,
-#         from the system's packages, bubblewrap, a C compiler and a PostgreSQL server
+#   test  the same, plus requirements/test.txt in .venv; Node, TypeScript and the harnesses that tests run in .tools
+#         (Claude Code and Codex in .tools/harness, Hermes Agent in .tools/hermes); and, from the system's packages,
+#         bubblewrap, a C compiler and a PostgreSQL server
 #   bench the level user, plus the queue's peers in .tools/bench, and a PostgreSQL server
 #
 # A step leaves a stamp when it is done: a copy of everything it was made from. A run that finds its stamps equal to
@@ -46,6 +47,10 @@ node_inputs() { cat requirements/node.txt; }
 # The pins of a folder of npm packages: typescript or harness.
 npm_inputs() { cat "requirements/$1/package.json" "requirements/$1/package-lock.json"; }
 
+# Hermes Agent runs in the interpreter of .venv, in an environment of its own. It is bound to its place, since its
+# program names the interpreter by path.
+hermes_inputs() { printf '%s\n' "$venv_identity" "$(pwd -P)"; cat requirements/hermes.txt; }
+
 # The peers run in the same interpreter as keisei, or the comparison would be one of interpreters.
 bench_inputs() { printf '%s\n' "$venv_identity"; cat requirements/bench.txt; }
 
@@ -73,6 +78,8 @@ has_harness() {
         npm_inputs harness | equals .tools/.stamp-harness
 }
 
+has_hermes() { [ -x .tools/harness/bin/hermes ] && hermes_inputs | equals .tools/.stamp-hermes; }
+
 has_bench() { [ -x .tools/bench/bin/python ] && bench_inputs | equals .tools/.stamp-bench; }
 
 # Debian keeps the server's programs off the PATH.
@@ -94,7 +101,7 @@ missing_packages() {
 has_everything() {
     has_interpreter && has_pins user && has_project || return 1
     case $level in
-    test) has_pins test && has_node && has_typescript && has_harness && [ -z "$(missing_packages)" ] ;;
+    test) has_pins test && has_node && has_typescript && has_harness && has_hermes && [ -z "$(missing_packages)" ] ;;
     bench) has_bench && [ -z "$(missing_packages)" ] ;;
     esac
 }
@@ -302,6 +309,20 @@ install_harness() {
     npm_inputs harness | stamp .tools/.stamp-harness
 }
 
+# Its own environment, and a link beside the other harnesses; where .tools/harness was made anew, only the link is missing.
+install_hermes() {
+    if ! hermes_inputs | equals .tools/.stamp-hermes; then
+        say "installing Hermes Agent into .tools/hermes (200 MB)"
+        rm -rf .tools/.stamp-hermes .tools/hermes
+        .venv/bin/python -I -m venv --without-pip .tools/hermes
+        run_pip --python .tools/hermes/bin/python install --require-hashes --no-deps --no-user -r requirements/hermes.txt
+    fi
+    quietly env -i PATH="$PATH" HOME="$(pwd -P)/.tools/hermes/home" .tools/hermes/bin/hermes --version
+    rm -rf .tools/hermes/home .tools/harness/bin/hermes
+    ln -s ../../hermes/bin/hermes .tools/harness/bin/hermes
+    hermes_inputs | stamp .tools/.stamp-hermes
+}
+
 install_bench() {
     say "installing the queue's peers into .tools/bench"
     rm -rf .tools/.stamp-bench .tools/bench
@@ -329,6 +350,7 @@ if [ "$level" = test ]; then
     has_node || install_node
     has_typescript || install_typescript
     has_harness || install_harness
+    has_hermes || install_hermes
     want_packages
 elif [ "$level" = bench ]; then
     has_bench || install_bench

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from msgspec import structs
 
+from keisei.adapters.hook_hermes import attempt_files
 from keisei.adapters.port import Guard, Order
 from keisei.records.adapter import (
     ClaudeCodeAdapter,
@@ -22,7 +23,7 @@ STATE = '[hooks.state."/run/attempt/codex/hooks.json:pre_tool_use:0:0"]\ntrusted
 GUARDS = {
     "claude-code": Guard(settings=json.dumps(SETTINGS)),
     "codex": Guard(files={"hooks.json": json.dumps({"hooks": {"PreToolUse": [HOOK]}}), "config.toml": STATE}),
-    "hermes-agent": Guard(files={"config.yaml": "hooks:\n  pre_tool_call:\n  - command: gate\n"}),
+    "hermes-agent": Guard(files=attempt_files(["gate"])),
 }
 CONFIGS = {
     "claude-code": ClaudeCodeAdapter(adapter_id="claude", command="claude", timeout_ms=60_000),

@@ -33,18 +33,25 @@ class Normal:
     def __init__(self, folder: Path, since: datetime) -> None:
         self._since = since - timedelta(milliseconds=1)  # harnesses cut times to thousandths
         self._ids: dict[str, str] = {}
+        self._sessions: dict[str, str] = {}
         places = {folder: "", folder.resolve(): "", Path(__file__).resolve().parents[2]: "/checkout"}
         self._places = {spelt: name for path, name in places.items() for spelt in (str(path), _dashed(path))}
 
     def data(self, data: bytes) -> bytes:
-        """A whole stream or file, line by line: as JSON where a line is."""
+        """A whole stream or file: as JSON where all of it is, else line by line."""
+        try:
+            whole = json.loads(data) if data[:2] == b"{\n" else None
+        except ValueError:
+            whole = None
+        if whole is not None:
+            return json.dumps(self._value(whole), indent=2).encode() + b"\n"
         return b"\n".join(map(self._line, data.split(b"\n")))
 
     def text(self, value: str) -> str:
         """A string."""
         for spelt, name in self._places.items():
             value = value.replace(spelt, name)
-        value = PORT.sub("127.0.0.1:1", SESSION.sub("20261115_120000_000000", UUID.sub(self._id, value)))
+        value = PORT.sub("127.0.0.1:1", SESSION.sub(self._session, UUID.sub(self._id, value)))
         value = DAY.sub(r"2026\g<1>11\g<1>15", HEX.sub("0", ISO.sub(self._moment, value)))
         value = TIMED.sub(r"\g<1>1", value)
         return value if len(value) <= LONG else value[:LONG] + "..."
@@ -61,6 +68,8 @@ class Normal:
         if isinstance(value, dict):
             return {self.text(each): self._value(inner, each) for each, inner in value.items() if each not in BULK}
         if isinstance(value, list):
+            if key == "tools" and any(isinstance(each, dict) for each in value):
+                return []  # a harness's own, described at length
             names = all(isinstance(each, str) for each in value)
             return [self._value(each) for each in (value[:MANY] if names else value)]
         if isinstance(value, str):
@@ -70,6 +79,9 @@ class Normal:
 
     def _id(self, found: re.Match[str]) -> str:
         return self._ids.setdefault(found[0], f"00000000-0000-4000-8000-{len(self._ids) + 1:012d}")
+
+    def _session(self, found: re.Match[str]) -> str:
+        return self._sessions.setdefault(found[0], f"20261115_120000_{len(self._sessions):06d}")
 
     def _moment(self, found: re.Match[str]) -> str:
         try:

@@ -2,18 +2,16 @@
 
     .venv/bin/python -m tests.adapters.record                       every case whose program is there
     .venv/bin/python -m tests.adapters.record codex/tool-use ...    those cases
-    HERMES=/path/to/hermes .venv/bin/python -m tests.adapters.record hermes-agent
 
-Claude Code and Codex are the ones of `make setup-test`. The report that a transcript is expected to be read as is
-written only where there is none: look at it before it is committed. `--accept` writes it again.
+The harnesses are the ones of `make setup-test`. The report that a transcript is expected to be read as is written only
+where there is none: look at it before it is committed. `--accept` writes it again.
 """
 
 import json
-import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,10 +20,10 @@ import msgspec
 from msgspec import structs
 
 from keisei.adapters import adapter_of
-from keisei.adapters.port import Guard, Order
-from keisei.hooks import claude, codex
-from keisei.records.adapter import HarnessAutonomy, Provider
-from keisei.records.launch import Call, Exit
+from keisei.adapters.codex import RELAY
+from keisei.adapters.port import MODEL_KEY, Order, Place
+from keisei.records.adapter import HarnessAutonomy
+from keisei.records.launch import Call, Exit, Launch
 from keisei.sandbox.http import call
 from keisei.sandbox.process import run
 from keisei.testing.model import Fault, ScriptedModel
@@ -56,6 +54,8 @@ class Case(NamedTuple):
     """Whether the model's server is there."""
     before: Any = None
     """The turns of a session that this one goes on with."""
+    model: str = "scripted"
+    """Codex has other tools for models that it knows."""
 
 
 def bash(command):
@@ -68,6 +68,10 @@ def execute(command):
 
 def terminal(command):
     return {"tool": "terminal", "input": {"command": command}}
+
+
+def script(source):
+    return {"tool": "exec", "namespace": "functions", "input": source}
 
 
 def claude_sub_agent(request):
@@ -90,6 +94,21 @@ def codex_sub_agent(request):
     return "finished"
 
 
+def hermes_sub_agent(request):
+    if request.results:
+        return "finished"
+    if "SUB-TASK" in request.prompt:
+        return terminal("touch made") | {"id": "call_touch"}
+    return {"tool": "delegate_task", "input": {"goal": "SUB-TASK"}, "id": "call_spawn"}
+
+
+PATCH = "*** Begin Patch\n*** Add File: made\n+x\n*** End Patch"
+IN_COMMAND = "apply_patch <<'EOF'\n" + PATCH.replace("made", "more") + "\nEOF"
+IN_SCRIPT = f"""
+text(await tools.exec_command({{cmd: "touch first"}}));
+text(await tools.apply_patch({json.dumps(PATCH)}));
+text(await tools.exec_command({{cmd: {json.dumps(IN_COMMAND)}}}));
+"""
 LIMIT = "Rate limit reached. Please try again in 20s."
 ONCE = {"CLAUDE_CODE_MAX_RETRIES": "1"}
 SCHEMA = '{"type":"object","properties":{"status":{"type":"string"}},"required":["status"]}'
@@ -102,6 +121,10 @@ CASES: dict[str, dict[str, Case]] = {
         "tool-use": Case([bash("touch made"), "finished"]),
         "denied": Case([bash("touch made"), "It was refused."], hook=REFUSING),
         "sub-agent": Case(claude_sub_agent),
+        "turned-away": Case(
+            [{"tool": "Nothing", "input": {}}, {"tool": "Bash", "input": {"command": 5}}, "It was not there."]
+        ),
+        "relative": Case([{"tool": "Write", "input": {"file_path": "made", "content": "x"}}, "finished"]),
         "resumed": Case(["second"], before=[bash("true"), "first"]),
         "structured": Case(
             [{"tool": "StructuredOutput", "input": {"status": "completed"}}, "done"],
@@ -124,6 +147,11 @@ CASES: dict[str, dict[str, Case]] = {
         "tool-use": Case([execute("touch made"), "finished"]),
         "blocked": Case([execute("touch made"), "It was refused."], hook=REFUSING),
         "sub-agent": Case(codex_sub_agent),
+        "patch": Case([{"tool": "apply_patch", "input": PATCH}, "finished"], model="gpt-5.5"),
+        "script": Case([script(IN_SCRIPT), "finished"], model="gpt-6-sol"),
+        "turned-away": Case(
+            [{"tool": "nothing", "input": {}}, {"tool": "exec_command", "input": {"wrong": 1}}, "It was not there."]
+        ),
         "resumed": Case(["second"], before=[execute("true"), "first"]),
         "api-400": Case([Fault(400)] * 9),
         "api-401": Case([Fault(401)] * 9),
@@ -137,6 +165,11 @@ CASES: dict[str, dict[str, Case]] = {
     "hermes-agent": {
         "success": Case(["All done."]),
         "tool-use": Case([terminal("touch made"), "finished"]),
+        "blocked": Case([terminal("touch made"), "It was refused."], hook=REFUSING),
+        "sub-agent": Case(hermes_sub_agent),
+        "turned-away": Case(
+            [{"tool": "nothing", "input": {}}, {"tool": "terminal", "input": "no object"}, "It was not there."]
+        ),
         "api-400": Case([Fault(400)] * 9),
         "api-401": Case([Fault(401)] * 9),
         "api-429": Case([Fault(429, LIMIT)] * 9),
@@ -164,71 +197,93 @@ CASES: dict[str, dict[str, Case]] = {
 }
 
 
-def programs() -> dict[str, str | None]:
-    """Where each harness is; None for one that is not there."""
-    hermes = os.environ.get("HERMES")
+def programs() -> dict[str, str]:
+    """Where each harness is."""
     return {
         "claude-code": program("claude"),
         "codex": program("codex"),
-        "hermes-agent": hermes,
+        "hermes-agent": program("hermes"),
         "ollama-generate": "",
         "script": "/bin/sh",
     }
 
 
 class Recorded(NamedTuple):
-    """What a run left, with nothing of this machine in it."""
+    """What a run left."""
 
     ended: Exit
     files: dict[str, bytes]
 
 
 def record(kind: str, case: Case, command: str, folder: Path) -> Recorded:
-    """Runs a case in an empty folder."""
-    for name in ("work", "home", "home/tmp", "run"):
-        (folder / name).mkdir()
-    session = None
-    if case.before is not None:
-        first = _once(kind, case._replace(turns=case.before), command, folder, None)
-        session = adapter_of(kind).read(*first).session_ref
-    ended, files = _once(kind, case, command, folder, session)
+    """Runs a case in an empty folder; nothing of this machine is in what comes back."""
+    ended, files = ran(kind, case, command, folder)
     normal = Normal(folder, ended.started_at)
     clean = {"stdout": normal.data(ended.stdout), "stderr": normal.data(ended.stderr)}
     ended = structs.replace(ended, **clean, started_at=NOW, duration_s=1.0)
     return Recorded(ended, {normal.text(path): normal.data(data) for path, data in files.items()})
 
 
-def _once(kind: str, case: Case, command: str, folder: Path, session: str | None) -> tuple[Exit, dict[str, bytes]]:
+def ran(kind: str, case: Case, command: str, folder: Path) -> Recorded:
+    """Runs a case in an empty folder; what comes back is as the harness left it."""
+    for name in ("work", "home", "home/tmp", "run"):
+        (folder / name).mkdir()
+    session = None
+    if case.before is not None:
+        first = _once(kind, case._replace(turns=case.before), command, folder, None)
+        session = adapter_of(kind).read(*first).session_ref
+    return _once(kind, case, command, folder, session)
+
+
+def _once(kind: str, case: Case, command: str, folder: Path, session: str | None) -> Recorded:
     with ExitStack() as stack:
         url = stack.enter_context(ScriptedModel(case.turns)).url if case.reached else "http://127.0.0.1:9"
         order = order_of(kind, case, command, folder, url)
         adapter = adapter_of(kind)
         lay_out(order, adapter.home)
         launch = adapter.plan(structs.replace(order, resume=session))
-        ended = call(launch) if isinstance(launch, Call) else run(launch)
+        ended = call(launch) if isinstance(launch, Call) else run(hurried(launch) if kind == "codex" else launch)
     run_folder = Path(order.run_folder)
     found = [path for pattern in adapter.leaves for path in run_folder.glob(pattern)]
-    return ended, {path.relative_to(run_folder).as_posix(): path.read_bytes() for path in found}
+    return Recorded(ended, {path.relative_to(run_folder).as_posix(): path.read_bytes() for path in found})
 
 
 def order_of(kind: str, case: Case, command: str, folder: Path, url: str) -> Order:
     """The order of a case: a stranger's environment, a fresh HOME, a dummy key."""
     config: dict[str, Any] = {"endpoint": url} if kind == "ollama-generate" else {"command": command}
     if kind == "codex":
-        config |= {"provider": Provider(id="scripted"), "model": "scripted", "sandbox": "workspace-write"}
+        config |= {"sandbox": "workspace-write"}
+    model = case.model if kind in {"codex", "hermes-agent"} else None
+    place = Place(room=str(folder / "run"), worktree=str(folder / "work"), model=model, model_address=url)
+    hook = case.hook or (PASSING if kind == "claude-code" else SILENT)
     home = folder / "home"
     env = {"PATH": PATH, "HOME": str(home), "TMPDIR": str(home / "tmp"), "LANG": "C.UTF-8", **case.env}
-    if kind == "claude-code":
-        env |= {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-dummy"}
+    env |= KEYS.get(kind, {}) | ({"ANTHROPIC_BASE_URL": url} if kind == "claude-code" else {})
     return Order(
         config=structs.replace(CONFIGS[kind], **config | dict(case.config)),
-        model=config.get("model"),
+        model=model,
         prompt=b"go",
         cwd=str(folder / "work"),
         env=env,
         run_folder=str(folder / "run"),
-        guard=GUARDS[kind](case, folder, url) if kind in GUARDS else None,
+        guard=adapter_of(kind).guard(hook, place),
+        model_address=url,
     )
+
+
+KEYS = {
+    "claude-code": {"ANTHROPIC_API_KEY": "sk-dummy"},
+    "codex": {MODEL_KEY: "sk-dummy"},
+    "hermes-agent": {"OPENAI_API_KEY": "sk-dummy"},
+}
+
+
+def hurried(launch: Launch) -> Launch:
+    """Codex with less patience, so that an error is told soon."""
+    few = ",request_max_retries=1,stream_max_retries=1}"
+    provider = f"model_providers.{RELAY}="
+    argv = (f"{word[:-1]}{few}" if word.startswith(provider) else word for word in launch.argv)
+    return structs.replace(launch, argv=tuple(argv))
 
 
 def lay_out(order: Order, home: str | None) -> None:
@@ -236,34 +291,9 @@ def lay_out(order: Order, home: str | None) -> None:
     run_folder = Path(order.run_folder)
     (run_folder / "prompt.md").write_bytes(order.prompt)
     if home is not None and order.guard is not None:
-        (run_folder / home).mkdir(exist_ok=True)
         for name, text in order.guard.files.items():
+            (run_folder / home / name).parent.mkdir(parents=True, exist_ok=True)
             (run_folder / home / name).write_text(text)
-
-
-def _claude_guard(case: Case, folder: Path, url: str) -> Guard:  # noqa: ARG001 - one shape for all
-    return Guard(settings=json.dumps(claude.attempt_settings(case.hook or PASSING)))
-
-
-def _codex_guard(case: Case, folder: Path, url: str) -> Guard:
-    hooks, config = codex.attempt_config(case.hook or SILENT, folder / "run" / "codex", folder / "work")
-    provider = f'name = "scripted"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
-    patience = "request_max_retries = 1\nstream_max_retries = 1\n"
-    table = f"\n[model_providers.scripted]\n{provider}{patience}"
-    return Guard(files={"hooks.json": json.dumps(hooks), "config.toml": config + table})
-
-
-def _hermes_guard(case: Case, folder: Path, url: str) -> Guard:  # noqa: ARG001 - one shape for all
-    model = {"default": "scripted", "provider": "custom", "base_url": f"{url}/v1", "api_key": "sk-dummy"}
-    hooks = {"pre_tool_call": [{"command": "true", "matcher": ".*", "timeout": 10}]}
-    return Guard(files={"config.yaml": json.dumps({"model": model | {"context_length": 128_000}, "hooks": hooks})})
-
-
-GUARDS: dict[str, Callable[[Case, Path, str], Guard]] = {
-    "claude-code": _claude_guard,
-    "codex": _codex_guard,
-    "hermes-agent": _hermes_guard,
-}
 
 
 def write(folder: Path, recorded: Recorded) -> None:
@@ -303,7 +333,7 @@ def main(arguments: Sequence[str]) -> None:
         for name, case in cases.items():
             command = programs()[kind]
             folder = GOLDEN / kind / name
-            if command is None or (wanted and kind not in wanted and f"{kind}/{name}" not in wanted):
+            if wanted and kind not in wanted and f"{kind}/{name}" not in wanted:
                 continue
             with tempfile.TemporaryDirectory(prefix="record-") as place:
                 write(folder, record(kind, case, command, Path(place)))

@@ -20,7 +20,8 @@ WORDS = st.sampled_from(
         *("turn.completed", "turn.failed", "error", "item.completed", "item", "agent_message", "payload"),
         *("response_item", "function_call", "call_id", "token_usage_record", "timestamp", "input_tokens"),
         *("completed", "failed", "failure", "model", "response", "thinking", "done", "done_reason", "length"),
-        *("prompt_eval_count", "eval_count", "inputTokens", "success"),
+        *("prompt_eval_count", "eval_count", "inputTokens", "success", "messages", "tool_calls", "function"),
+        *("arguments", "role", "tool", "tool_call_id", "event_msg", "item_completed", "CommandExecution", "command"),
     ]
 )
 VALUES = st.recursive(
@@ -30,7 +31,9 @@ VALUES = st.recursive(
 )
 LINES = st.dictionaries(WORDS, VALUES, max_size=4).map(lambda line: json.dumps(line).encode() + b"\n")
 BYTES = st.lists(LINES | st.binary(max_size=20) | st.just(b"\n"), max_size=4).map(b"".join)
-NAMES = st.sampled_from(["usage.json", "last-message.txt", "codex/sessions/2026/11/15/rollout-1.jsonl"]) | st.text()
+SESSION = "hermes/sessions/session_1.json"
+FILES = ("usage.json", "last-message.txt", "codex/sessions/2026/11/15/rollout-1.jsonl", SESSION)
+NAMES = st.sampled_from(FILES) | st.text()
 EXITS = st.builds(
     an_exit,
     stdout=BYTES,
@@ -62,6 +65,6 @@ def test_any_end_is_a_report(kind, ended, files):
 @settings(max_examples=100)
 @given(data=st.binary(max_size=200))
 def test_any_bytes_are_a_report(kind, data):
-    files = {"usage.json": data, "last-message.txt": data, "codex/sessions/2026/11/15/rollout-1.jsonl": data}
+    files = dict.fromkeys(FILES, data)
 
     assert isinstance(adapter_of(kind).read(an_exit(data, data), files), AgentReport)

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from keisei.adapters import ADAPTERS, adapter_of, hermes
+from keisei.adapters import ADAPTERS, adapter_of, hermes, hook_claude, hook_codex
 from keisei.adapters.launch import LONGEST
-from keisei.adapters.port import Guard, Probe
-from keisei.hooks import claude, codex
+from keisei.adapters.port import Guard, Place, Probe
 from keisei.records.adapter import ClaudeAutonomy, HarnessAutonomy, Provider
 from keisei.records.error import OperatorError, Refused
 from keisei.records.launch import Call, Launch
@@ -72,6 +71,10 @@ def test_codex_is_closed_by_construction():
     assert launch.argv == (
         *("codex", "exec", "--json", "--skip-git-repo-check", "-o", "/run/attempt/last-message.txt"),
         *("--enable", "hooks", "--disable", "unified_exec_tty", "--disable", "unbounded_connection_retries"),
+        *("--disable", "image_generation", "--disable", "apps", "--disable", "plugins"),
+        *("--disable", "skill_mcp_dependency_install", "-c", 'web_search="disabled"'),
+        *("-c", 'shell_environment_policy.inherit="core"', "-c", "analytics.enabled=false"),
+        *("-c", 'otel.metrics_exporter="none"', "-c", "sandbox_workspace_write.exclude_slash_tmp=true"),
         *("-s", "workspace-write", "-"),
     )
     assert (launch.stdin, launch.env["CODEX_HOME"]) == (b"Do it.", "/run/attempt/codex")
@@ -102,10 +105,50 @@ def test_codex_goes_on_with_a_session_at_a_provider():
     ],
 )
 def test_trusted_codex_gives_up_its_sandbox_unless_the_table_narrows_it(sandbox, words):
-    argv = planned("codex", trusted("codex") | {"sandbox": sandbox}).argv
+    argv = planned("codex", trusted("codex") | {"sandbox": sandbox}, accept_weaker=True).argv
 
     assert has(argv, *words)
     assert ("--dangerously-bypass-approvals-and-sandbox" in argv) == (len(words) == 1)
+
+
+@pytest.mark.parametrize("sandbox", [None, "read-only", "workspace-write"])
+@pytest.mark.parametrize("autonomy", [{}, trusted("codex")], ids=["restricted", "trusted"])
+def test_codex_leaves_its_sandbox_off_inside_ours(sandbox, autonomy):
+    argv = planned("codex", autonomy | {"sandbox": sandbox}, confined=True).argv
+
+    assert has(argv, "-s", "danger-full-access")
+    assert "--dangerously-bypass-approvals-and-sandbox" not in argv
+
+
+def test_codex_asks_the_relay_whatever_its_provider_is():
+    provider = Provider(id="local", base_url="http://10.0.0.1/v1")
+
+    argv = planned("codex", {"provider": provider}, model="m", model_address="http://127.0.0.1:5").argv
+
+    table = 'name="keisei",base_url="http://127.0.0.1:5/v1",wire_api="responses",env_key="KEISEI_MODEL_KEY"'
+    assert has(argv, "-c", 'model_provider="keisei"', "-c", f"model_providers.keisei={{{table}}}")
+    assert not [word for word in argv if "10.0.0.1" in word]
+
+
+def test_claude_may_give_up_its_prompts_as_root_only_inside_our_sandbox():
+    assert planned("claude-code", trusted("claude-code"), confined=True).env["IS_SANDBOX"] == "1"
+    assert "IS_SANDBOX" not in planned("claude-code", trusted("claude-code")).env
+    assert "IS_SANDBOX" not in planned("claude-code", confined=True).env
+
+
+def test_claude_is_told_what_it_may_spend():
+    assert has(planned("claude-code", max_cost_usd=1.5).argv, "--max-budget-usd", "1.500000")
+    assert "buys nothing" in refused("claude-code", max_cost_usd=0.0)
+    assert "buys nothing" in refused("claude-code", max_cost_usd=float("nan"))
+
+
+@pytest.mark.parametrize("kind", HARNESSES)
+def test_giving_up_the_sandbox_is_accepted_for_the_run_too(kind):
+    config = trusted(kind) | {"sandbox": "danger-full-access"}
+
+    assert "gives up confinement" in refused(kind, config)
+    assert isinstance(planned(kind, config, accept_weaker=True), Launch)
+    assert "needs `autonomy.profile" in refused(kind, {"sandbox": "danger-full-access"}, accept_weaker=True)
 
 
 def test_hermes_is_told_where_its_prompt_is():
@@ -114,10 +157,9 @@ def test_hermes_is_told_where_its_prompt_is():
     assert launch.argv == (
         *("hermes", "-z"),
         hermes.ASK.format(path="/run/attempt/prompt.md"),
-        *("--usage-file", "/run/attempt/usage.json", "--accept-hooks", "-m", "org/model"),
+        *("--usage-file", "/run/attempt/usage.json", "-m", "org/model"),
     )
     assert (launch.stdin, launch.env["HERMES_HOME"]) == (None, "/run/attempt/hermes")
-    assert launch.env["HERMES_ACCEPT_HOOKS"] == "1"
     assert "--yolo" in planned("hermes-agent", trusted("hermes-agent")).argv
 
 
@@ -160,8 +202,8 @@ def test_the_environment_is_the_orders_with_what_the_gate_needs(kind):
 
 
 def test_the_flags_that_hooks_ask_for_are_there():
-    assert has(planned("claude-code").argv, *claude.attempt_flags())
-    assert has(planned("codex").argv, *codex.attempt_flags())
+    assert has(planned("claude-code").argv, *hook_claude.attempt_flags())
+    assert has(planned("codex").argv, *hook_codex.attempt_flags())
 
 
 def test_every_kind_has_one_adapter_and_no_other_has_any():
@@ -215,6 +257,49 @@ def test_claude_is_refused_settings_without_the_hook(settings):
 )
 def test_codex_is_refused_a_home_without_a_trusted_hook(files):
     assert refused("codex", guard=Guard(files=files)) == "the harness's home has no trusted hook before tool calls"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"config.yaml": "{}"},
+        {"config.yaml": "not json"},
+        {"config.yaml": '{"plugins": {"enabled": "keisei-gate"}}'},
+        {"config.yaml": "[" * 100_000},
+        {"plugins/keisei-gate/__init__.py": ""},
+    ],
+)
+def test_hermes_is_refused_a_home_without_the_plugin(change):
+    files = {**GUARDS["hermes-agent"].files, **change}
+
+    assert refused("hermes-agent", guard=Guard(files=files)) == "the harness's home has no hook before tool calls"
+
+
+PLACE = Place(room="/run/attempt", worktree="/srv/tree", model="m", model_address="http://127.0.0.1:5")
+CLIENT = ("/opt/the client", "/run/gate.sock", "token", "harness")
+
+
+@pytest.mark.parametrize("kind", HARNESSES)
+def test_the_guard_of_a_harness_is_one_that_it_takes(kind):
+    adapter = adapter_of(kind)
+
+    guard = adapter.guard(CLIENT, PLACE)
+
+    assert adapter.gate == "native"
+    assert isinstance(planned(kind, guard=guard), Launch)
+    text = "".join((guard.settings or "", *guard.files.values()))
+    assert "/opt/the client" in text
+
+
+@pytest.mark.parametrize("kind", ["script", "ollama-generate"])
+def test_what_has_no_tools_has_no_guard(kind):
+    assert (adapter_of(kind).gate, adapter_of(kind).guard(CLIENT, PLACE)) == ("none", None)
+
+
+@pytest.mark.parametrize("kind", HARNESSES)
+def test_a_guard_of_words_that_no_program_takes_is_refused(kind):
+    with pytest.raises(OperatorError, match="NUL"):
+        adapter_of(kind).guard(["/opt/cli\0ent"], PLACE)
 
 
 @pytest.mark.parametrize("kind", HARNESSES)

@@ -9,8 +9,10 @@ import pytest
 from keisei.adapters import ADAPTERS, adapter_of, claude_code, codex, hermes, ollama, script
 from keisei.records.attempt import Usage
 from keisei.records.report import AgentReport, ToolUse
+from keisei.rules.chain import input_digest
 from tests.adapters.making import NOW, an_exit, json_lines
 
+NOTHING = input_digest({})
 WELL = {"type": "result", "subtype": "success", "is_error": False, "result": "done", "session_id": "s-1"}
 BADLY = {"type": "result", "subtype": "success", "is_error": True, "session_id": "s-1"}
 DONE = {"type": "turn.completed", "usage": {"input_tokens": 10, "output_tokens": 5}}
@@ -272,13 +274,66 @@ def test_claude_tells_every_call_once_those_of_sub_agents_and_refused_ones_too()
     )
 
     assert said("claude-code", stdout).tool_calls == (
-        ToolUse(id="a", tool="Bash"),
-        ToolUse(id="b", tool="Agent"),
-        ToolUse(id="c", tool="Write"),
-        ToolUse(id="d", tool="web_search"),
-        ToolUse(id="e", tool="Edit"),
+        ToolUse(id="a", tool="Bash", input_digest=NOTHING),
+        ToolUse(id="b", tool="Agent", input_digest=NOTHING),
+        ToolUse(id="c", tool="Write", input_digest=NOTHING, unasked="it was refused"),
+        ToolUse(id="d", tool="web_search", input_digest=NOTHING),
+        ToolUse(id="e", tool="Edit", unasked="it was refused"),
         ToolUse(id="?", tool="?"),
     )
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "known"),
+    [
+        ("Bash", {"command": "true"}, True),
+        ("Bash", {"command": "true", "timeout": "5000"}, False),
+        ("Bash", {"command": "true", "timeout": 5000}, True),
+        ("Read", {"file_path": "/srv/a.txt"}, True),
+        ("Read", {"file_path": "a.txt"}, False),
+        ("Read", {"file_path": "~/a.txt"}, False),
+        ("Read", {"file_path": "/srv/../a.txt"}, False),
+        ("Read", {"file_path": "/srv/a.txt", "limit": "3"}, False),
+        ("mcp__notes__append", {"path": "a.txt", "count": "3"}, True),
+    ],
+)
+def test_the_digest_is_known_where_claude_tells_its_hook_the_same(tool, given, known):
+    stdout = json_lines(assistant(tool_use("a", tool) | {"input": given}), WELL)
+
+    assert said("claude-code", stdout).tool_calls[0].input_digest == (input_digest(given) if known else None)
+
+
+@pytest.mark.parametrize(
+    ("result", "away"),
+    [
+        ({"is_error": True, "content": "<tool_use_error>No such tool</tool_use_error>"}, True),
+        ({"is_error": True, "content": "Exit code 1\n<tool_use_error>"}, False),
+        ({"is_error": False, "content": "<tool_use_error>"}, False),
+        ({"content": "<tool_use_error>"}, False),
+        ({"is_error": True, "content": ["<tool_use_error>"]}, False),
+    ],
+)
+def test_a_call_is_turned_away_where_claude_says_so_and_not_where_a_command_does(result, away):
+    told = {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "b", **result}]}}
+
+    calls = said("claude-code", json_lines(assistant(tool_use("a"), tool_use("b")), told, WELL)).tool_calls
+
+    assert [call.unasked is not None for call in calls] == [False, away]
+
+
+def test_an_id_that_comes_twice_is_two_calls_and_only_the_last_is_turned_away():
+    away = {"tool_use_id": "a", "is_error": True, "content": "<tool_use_error>no"}
+    lines = json_lines(
+        assistant(tool_use("a")),
+        assistant(tool_use("a", "Write")),
+        {"type": "user", "message": {"content": [away]}},
+        WELL,
+    )
+
+    assert [(call.tool, call.unasked) for call in said("claude-code", lines).tool_calls] == [
+        ("Bash", None),
+        ("Write", "no"),
+    ]
 
 
 @pytest.mark.parametrize("broken", [b'"\\ud83d"', b'"\xff\xfe"', b"NaN", b"1e999"])
@@ -432,12 +487,158 @@ def test_calls_are_read_from_every_rollout_each_once():
         ),
     )
 
-    assert report.tool_calls == (
-        ToolUse(id="a", tool="exec_command"),
-        ToolUse(id="b", tool="mcp__notes__append"),
-        ToolUse(id="c", tool="apply_patch"),
-        ToolUse(id="d", tool="web_search_call"),
+    assert [(call.id, call.tool) for call in report.tool_calls] == [
+        ("a", "Bash"),
+        ("b", "mcp__notes__append"),
+        ("c", "apply_patch"),
+        ("d", "web_search_call"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("payload", "tool", "given"),
+    [
+        ({"name": "exec_command", "arguments": '{"cmd": "ls", "workdir": "/"}'}, "Bash", {"command": "ls"}),
+        ({"name": "view_image", "arguments": '{"path": "a"}'}, "view_image", {"path": "a"}),
+        ({"name": "spawn_agent", "namespace": "multi_agent_v1", "arguments": "{}"}, "spawn_agent", {}),
+        ({"name": "spawn_agent", "namespace": "collaboration", "arguments": "{}"}, "collaborationspawn_agent", {}),
+        ({"name": "wait_agent", "namespace": "multi_agent_v1", "arguments": "{}"}, "multi_agent_v1wait_agent", {}),
+        ({"name": "append", "namespace": "mcp__notes", "arguments": '{"n": 1.0}'}, "mcp__notes__append", {"n": 1}),
+        ({"name": "request_user_input", "namespace": "functions", "arguments": "{}"}, "request_user_input", {}),
+        ({"name": "view_image", "arguments": "no object"}, "view_image", None),
+        ({"name": "view_image"}, "view_image", None),
+    ],
+)
+def test_codex_tells_a_call_as_its_hook_does(payload, tool, given):
+    report = rolled(rollout(("response_item", {"type": "function_call", "call_id": "a", **payload})))
+
+    digest = None if given is None else input_digest(given)
+    assert report.tool_calls == (ToolUse(id="a", tool=tool, input_digest=digest),)
+
+
+def test_a_patch_is_told_as_codex_tells_it_to_its_hook():
+    payload = {"type": "custom_tool_call", "call_id": "a", "name": "apply_patch", "input": "*** Begin Patch"}
+
+    report = rolled(rollout(("response_item", payload)))
+
+    digest = input_digest({"command": "*** Begin Patch"})
+    assert report.tool_calls == (ToolUse(id="a", tool="apply_patch", input_digest=digest),)
+
+
+def item(kind, call_id, **more):
+    return ("event_msg", {"type": "item_completed", "item": {"type": kind, "id": call_id, **more}})
+
+
+def test_calls_out_of_a_script_are_told_as_codex_tells_them_to_its_hook():
+    report = rolled(
+        rollout(
+            ("response_item", {"type": "custom_tool_call", "call_id": "a", "name": "exec", "namespace": "functions"}),
+            item("CommandExecution", "b", command=["/bin/bash", "-lc", "ls"]),
+            item("FileChange", "c", changes={}),
+            item("McpToolCall", "d", server="notes", tool="append", arguments={"text": "x"}),
+            item("McpToolCall", "e", server="codex", tool="list_mcp_resources", arguments={}),
+            item("AgentMessage", "f"),
+            item("Telepathy", "g"),
+        )
     )
+
+    assert [(call.id, call.tool, call.input_digest) for call in report.tool_calls[1:]] == [
+        ("b", "Bash", input_digest({"command": "ls"})),
+        ("c", "apply_patch", None),
+        ("d", "mcp__notes__append", input_digest({"text": "x"})),
+        ("e", "list_mcp_resources", NOTHING),
+        ("g", "Telepathy", None),
+    ]
+    assert [call.unasked is not None for call in report.tool_calls] == [True, False, False, False, False, False]
+
+
+def test_a_command_of_the_models_own_is_not_told_again_by_its_item():
+    report = rolled(
+        rollout(
+            function_call("a", arguments='{"cmd": "ls"}'), item("CommandExecution", "a", command=["sh", "-c", "ls"])
+        )
+    )
+
+    assert len(report.tool_calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("output", "away"),
+    [
+        ("unsupported call: nothing", True),
+        ("failed to parse function arguments: missing field", True),
+        ("apply_patch verification failed: invalid patch", True),
+        ("Command blocked by PreToolUse hook: no. Command: ls", True),
+        ("Chunk ID: 1\nWall time: 0 seconds\nOutput:\nunsupported call: nothing", False),
+        ([{"type": "input_text", "text": "unsupported call: nothing"}], False),
+        (None, False),
+    ],
+)
+def test_a_call_is_turned_away_where_codex_says_so_and_not_where_a_command_does(output, away):
+    told = ("response_item", {"type": "function_call_output", "call_id": "a", "output": output})
+
+    assert [call.unasked is not None for call in rolled(rollout(function_call("a"), told)).tool_calls] == [away]
+
+
+@pytest.mark.parametrize("tool", ["exec", "wait", "write_stdin"])
+def test_what_raises_no_hook_in_codex_says_why_that_is_well(tool):
+    assert rolled(rollout(function_call("a", tool))).tool_calls[0].unasked
+
+
+def hermes_session(*messages):
+    files = {"usage.json": json.dumps(USED).encode(), "hermes/sessions/session_1.json": b"{}"}
+    files["hermes/sessions/session_2.json"] = json.dumps({"messages": messages}, indent=2).encode()
+    return hermes.read(an_exit(b"words"), files).tool_calls
+
+
+def hermes_call(call_id, name="terminal", arguments='{"command": "ls"}'):
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def test_hermes_calls_are_read_from_its_sessions():
+    calls = hermes_session(
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "tool_calls": [hermes_call("a"), hermes_call("b", "todo", "{}")]},
+        {"role": "tool", "name": "terminal", "tool_call_id": "a", "content": '{"output": ""}'},
+        {"role": "assistant", "tool_calls": [hermes_call("c", arguments="7"), 5, {}]},
+    )
+
+    assert calls == (
+        ToolUse(id="a", tool="terminal", input_digest=input_digest({"command": "ls"})),
+        ToolUse(id="b", tool="todo", input_digest=NOTHING),
+        ToolUse(id="c", tool="terminal"),
+        ToolUse(id="?", tool="?"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "away"),
+    [
+        ("Tool 'nothing' does not exist. Available tools: terminal", True),
+        ("Tool call rejected: the tool name was empty. If", True),
+        ("Error: Invalid JSON arguments. Expecting value", True),
+        ("Skipped: other tool call in this response had invalid JSON.", True),
+        ('{"error": "Invalid tool arguments", "message": "Tool arguments must be a valid JSON object; not', True),
+        ('{"error": "keisei gate: the hook failed"}', True),
+        ('{"error": "it was not found"}', False),
+        ('{"output": "Tool \'nothing\' does not exist. Available tools: "}', False),
+        ("Tool 'other' does not exist. Available tools: terminal", False),
+        (None, False),
+    ],
+)
+def test_a_call_is_turned_away_where_hermes_says_so_and_not_where_a_command_does(content, away):
+    calls = hermes_session(
+        {"role": "assistant", "tool_calls": [hermes_call("a", "nothing")]},
+        {"role": "tool", "name": "nothing", "tool_call_id": "a", "content": content},
+    )
+
+    assert [call.unasked is not None for call in calls] == [away]
+
+
+def test_a_session_of_hermes_that_cannot_be_read_is_a_call_that_nobody_knows():
+    files = {"usage.json": json.dumps(USED).encode(), "hermes/sessions/session_1.json": b'{"messages": ['}
+
+    assert hermes.read(an_exit(b"words"), files).tool_calls == (ToolUse(id="?", tool="?"),)
 
 
 def test_calls_of_an_earlier_attempt_are_not_this_ones():

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from keisei.adapters.hook_command import parts_of
 from keisei.hooks import status as status_module
-from keisei.hooks.command import parts_of
 from tests.cli.shell import BIN
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keisei.hooks.command import shell_form
+from keisei.adapters.hook_command import shell_form
 from keisei.hooks.install import install, uninstall
 from keisei.hooks.place import Around, place_of
 from keisei.hooks.status import status

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from keisei.adapters.hook_codex import trust
+from keisei.adapters.hook_command import is_ours, shell_form
 from keisei.hooks import edit
-from keisei.hooks.codex import trust
-from keisei.hooks.command import is_ours, shell_form
 from keisei.hooks.trust import state_of
 from keisei.records.error import AuthorError, OperatorError, WorldFault
 from tests.hooks.conftest import Desk

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keisei.hooks import claude, codex
-from keisei.hooks.command import is_ours, shell_form
+from keisei.adapters import hook_claude, hook_codex
+from keisei.adapters.hook_command import is_ours, shell_form
+from keisei.hooks import claude
 from keisei.hooks.json_text import TooDeep, parse
 from keisei.hooks.merge import checked, containers, merged, read, without
 from keisei.records.error import AuthorError
@@ -53,14 +54,14 @@ def expected(data, entries):
 
 @given(settings_texts())
 def test_ours_is_added_at_the_end_of_its_events_and_nothing_else_changes(text):
-    new = merged(text, claude.entries(COMMAND))
+    new = merged(text, hook_claude.entries(COMMAND))
 
-    assert json.loads(new) == expected(json.loads(text), claude.entries(COMMAND))
+    assert json.loads(new) == expected(json.loads(text), hook_claude.entries(COMMAND))
 
 
 @given(settings_texts())
 def test_what_was_there_still_stands_in_the_new_text_in_its_order(text):
-    rest = iter(merged(text, claude.entries(COMMAND)))
+    rest = iter(merged(text, hook_claude.entries(COMMAND)))
 
     left_out = [char for char in text if not char.isspace() and char not in rest]
 
@@ -69,14 +70,14 @@ def test_what_was_there_still_stands_in_the_new_text_in_its_order(text):
 
 @given(settings_texts())
 def test_merging_twice_is_merging_once(text):
-    once = merged(text, claude.entries(COMMAND))
+    once = merged(text, hook_claude.entries(COMMAND))
 
-    assert merged(once, claude.entries(COMMAND)) == once
+    assert merged(once, hook_claude.entries(COMMAND)) == once
 
 
 @given(settings_texts())
 def test_taking_ours_out_gives_the_settings_that_were(text):
-    bare = without(merged(text, claude.entries(COMMAND)), containers(text))
+    bare = without(merged(text, hook_claude.entries(COMMAND)), containers(text))
 
     assert json.loads(bare) == json.loads(text)
     if all(json.loads(text).get("hooks", {"x": 1}).values()) and json.loads(text):
@@ -88,7 +89,7 @@ def test_a_text_without_ours_is_left_alone(text):
     assert without(text) == text
 
 
-@given(settings_texts(), st.sampled_from([claude, codex]))
+@given(settings_texts(), st.sampled_from([hook_claude, hook_codex]))
 def test_an_older_entry_is_replaced_where_it_stands(text, harness):
     older = merged(text, harness.entries(shell_form(["/old/keisei", "x"])))
 
@@ -132,18 +133,18 @@ def test_a_file_on_one_line_stays_on_one_line():
 
 
 def test_ours_inside_a_group_of_somebody_else_goes_and_the_group_stays():
-    ours = claude.handler(COMMAND)
+    ours = hook_claude.handler(COMMAND)
     text = json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [OTHER, ours]}]}}, indent=2)
 
     assert json.loads(without(text)) == {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [OTHER]}]}}
 
 
 def test_ours_written_several_times_is_written_once_again():
-    ours = claude.handler(COMMAND)
+    ours = hook_claude.handler(COMMAND)
     group = {"matcher": "Bash", "hooks": [ours, OTHER, ours]}
     text = json.dumps({"hooks": {"PreToolUse": [group, {"hooks": [ours]}, {"hooks": [OTHER]}]}})
 
-    hooks = json.loads(merged(text, claude.entries(COMMAND)))["hooks"]["PreToolUse"]
+    hooks = json.loads(merged(text, hook_claude.entries(COMMAND)))["hooks"]["PreToolUse"]
 
     assert hooks == [{"matcher": "Bash", "hooks": [OTHER]}, {"hooks": [OTHER]}, {"matcher": "*", "hooks": [ours]}]
 
@@ -190,7 +191,7 @@ def test_depth_has_a_limit():
 
 
 def test_everything_added_is_ours():
-    hooks = json.loads(merged(None, claude.entries(COMMAND)))["hooks"]
+    hooks = json.loads(merged(None, hook_claude.entries(COMMAND)))["hooks"]
 
     assert {event: is_ours(groups[0]["hooks"][0]["command"]) for event, groups in hooks.items()} == {
         "PreToolUse": True,

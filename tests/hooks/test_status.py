@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from keisei.adapters.hook_command import shell_form
 from keisei.hooks import status as status_module
-from keisei.hooks.command import shell_form
 
 
 @pytest.fixture(autouse=True)

@@ -87,7 +87,7 @@ ALLOWED = {
         "--disallowedTools",
         "WebFetch",
     ],
-    "codex": ["-c", "web_search=disabled", "--disable", "multi_agent", "--output-schema", "schema.json", "--json"],
+    "codex": ["-c", "model_verbosity=low", "--disable", "multi_agent", "--output-schema", "schema.json", "--json"],
     "hermes-agent": ["-t", "terminal", "--skills", "plan"],
     "script": ["--settings", "-c", "--", "hooks"],
 }

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from keisei.hooks import claude, codex
+from keisei.adapters import hook_claude, hook_codex
 from keisei.rules.chain import broken_at
 from keisei.testing.model import ScriptedModel
 from tests.system.harness import fresh_home, plain_environment, run_claude, run_codex
@@ -94,17 +94,17 @@ def _end(pid):
 
 def claude_turns(gate, turns, flags=()):
     with ScriptedModel(turns) as model:
-        done = run_claude(model, "go", gate.work, claude.attempt_settings(gate.of("claude")), flags)
+        done = run_claude(model, "go", gate.work, hook_claude.attempt_settings(gate.of("claude")), flags)
     return done, model
 
 
 def codex_turns(gate, turns, tmp_path, config=""):
     home = tmp_path / "codex"
     home.mkdir(exist_ok=True)
-    hooks, own = codex.attempt_config(gate.of("codex"), home, gate.work)
+    hooks, own = hook_codex.attempt_config(gate.of("codex"), home, gate.work)
     files = {"hooks.json": json.dumps(hooks), "config.toml": f"{own}\n{config}"}
     with ScriptedModel(turns) as model:
-        done = run_codex(model, "go", gate.work, home, files, [*codex.attempt_flags()])
+        done = run_codex(model, "go", gate.work, home, files, [*hook_codex.attempt_flags()])
     return done, model
 
 

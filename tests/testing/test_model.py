@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from keisei.testing.model import Fault, Request, ScriptedModel
+from keisei.testing.model import Fault, Raw, Request, ScriptedModel, Sent
 
 CALL = {"tool": "look", "input": {"at": "it"}}
 
@@ -214,6 +214,100 @@ def test_it_ends_although_a_client_keeps_its_connection():
         assert connection.sock.recv(1) == b""
 
 
+# --- how an answer travels --------------------------------------------------------------------------------------------
+
+
+def whole(model, path="/v1/messages", headers=None):
+    """One streamed answer: its status, its headers and every piece as it came."""
+    with closing(http.client.HTTPConnection("127.0.0.1", model.port, timeout=10)) as connection:
+        connection.request("POST", path, json.dumps({"stream": True, "messages": []}), headers or {})
+        answer = connection.getresponse()
+        return answer, list(iter(lambda: answer.read1(65536), b""))
+
+
+def test_a_fault_brings_its_headers():
+    with ScriptedModel([Fault(429, "slow down", {"retry-after": "20", "x-reset": "later"})]) as model:
+        answer, pieces = whole(model)
+
+    assert (answer.status, answer.headers["retry-after"], answer.headers["x-reset"]) == (429, "20", "later")
+    assert json.loads(b"".join(pieces))["error"] == {"type": "rate_limit_error", "message": "slow down", "code": None}
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\xfe\x00", b'{"half', b"x" * 3_000_000], ids=["no", "odd", "half", "huge"])
+def test_bytes_are_sent_as_they_are(body):
+    with ScriptedModel([Raw(body, "application/json", 201)]) as model:
+        answer, pieces = whole(model)
+
+    assert (answer.status, answer.headers["content-type"], b"".join(pieces)) == (201, "application/json", body)
+
+
+def test_an_answer_in_pieces_is_the_same_answer():
+    with ScriptedModel(["hello", Sent("hello", piece=7, pause_s=0.001)]) as model:
+        _, at_once = whole(model)
+        _, slowly = whole(model)
+
+    assert b"".join(slowly).replace(b"reply_2", b"reply_1") == b"".join(at_once)
+    assert len(slowly) > len(at_once)
+
+
+def test_a_reset_connection_delivers_what_was_sent_before():
+    with ScriptedModel([Sent("hello", cut_at=20), "again"]) as model:
+        with pytest.raises((http.client.IncompleteRead, ConnectionResetError)) as caught:
+            ask(model, "/v1/messages", {"messages": []})
+        status, _, _ = ask(model, "/v1/messages", {"messages": []})
+
+    assert status == 200
+    assert len(getattr(caught.value, "partial", b"")) <= 20
+
+
+@pytest.mark.parametrize("turn", [Sent(Fault(500)), Sent(Raw(b"x", status=500))], ids=["fault", "raw"])
+def test_faults_and_bytes_travel_as_answers_do(turn):
+    with ScriptedModel([turn]) as model:
+        assert whole(model)[0].status == 500
+
+
+def test_a_block_ends_although_an_answer_is_late():
+    """The wait ends with the block, else this test would take an hour."""
+    with (
+        ScriptedModel([Sent("late", after_s=3600.0)]) as model,
+        closing(http.client.HTTPConnection("127.0.0.1", model.port, timeout=10)) as connection,
+    ):
+        connection.request("POST", "/v1/messages", "{}")
+        while not model.requests:
+            time.sleep(0.001)
+
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "key"),
+    [
+        ({"x-api-key": "sk-1"}, "sk-1"),
+        ({"Authorization": "Bearer sk-2"}, "sk-2"),
+        ({"authorization": "sk-3"}, None),
+        ({}, None),
+    ],
+    ids=["x-api-key", "bearer", "no scheme", "none"],
+)
+def test_a_request_tells_the_key_it_came_with(headers, key):
+    with ScriptedModel([]) as model:
+        whole(model, headers=headers)
+
+    assert model.requests[0].key == key
+
+
+def test_ollama_describes_its_model():
+    with ScriptedModel([], name="small") as model:
+        status, _, text = ask(model, "/api/show", {"model": "small"})
+
+    assert (status, json.loads(text)["model_info"]["scripted.context_length"], model.requests) == (200, 131_072, [])
+
+
+def test_what_is_no_turn_is_raised_where_the_test_sees_it():
+    with pytest.raises(TypeError), ScriptedModel([Sent(7)]) as model:
+        ask(model, "/v1/messages", {"messages": []})
+
+
 # --- what the model was told ------------------------------------------------------------------------------------------
 
 MESSAGES = {
@@ -274,3 +368,12 @@ def test_a_request_tells_its_prompt_its_tools_and_what_the_calls_came_to(path, b
 @pytest.mark.parametrize("body", [{"prompt": "go"}, {"input": "go"}, {"messages": [{"role": "user", "content": "go"}]}])
 def test_a_prompt_may_be_plain_text(body):
     assert Request("/", {}, body).prompt == "go"
+
+
+def test_tools_that_are_offered_in_the_conversation_count_too():
+    offer = {
+        "type": "additional_tools",
+        "tools": [{"type": "namespace", "name": "functions", "tools": [{"name": "exec"}]}],
+    }
+
+    assert Request("/", {}, {"input": [offer]}).tools == ["functions.exec"]

@@ -3,24 +3,36 @@
 Closed by construction: no settings but ours, no question that anybody could answer, so a dead hook means no. A second
 `--settings` or `--permission-mode` would win over the first, so neither may stand in extra_args. An error of the
 model's server says `subtype: success`; only `is_error` counts.
+
+Every call of its stream raises the hook under the same id, sub-agents and servers included, with two exceptions that
+2.1.197 was seen to make. A call that is turned away first raises none: no such tool, an input of another shape, text to
+replace that is not there. And the hook is told relative paths as absolute ones, and text that stands for a number as
+the number, so that the digest of such an input is not known here.
 """
 
-from collections.abc import Mapping
+import json
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from keisei.adapters import fault, transcript
 from keisei.adapters.claude_settings import merged
 from keisei.adapters.hint import Hint, hint_of_epoch
+from keisei.adapters.hook_claude import attempt_settings
 from keisei.adapters.launch import QUIET, config_of, guard_of, is_trusted, launch_of, model_of, session_of
-from keisei.adapters.port import Order, Probe
+from keisei.adapters.port import Guard, Order, Place, Probe
 from keisei.adapters.transcript import Calls, Unreadable
 from keisei.records.adapter import AdapterConfig, ClaudeAutonomy, ClaudeCodeAdapter
 from keisei.records.attempt import Usage
+from keisei.records.error import Refused
 from keisei.records.form import JsonObject
 from keisei.records.launch import Exit, Launch
 from keisei.records.report import AgentReport, ErrorKind, HarnessError
 
 kind = "claude-code"
 home: str | None = None
+gate: Literal["native", "none"] = "native"
 leaves: tuple[str, ...] = ()
 
 RESTRICTED = ("--permission-mode", "dontAsk")
@@ -34,6 +46,15 @@ ALONE = QUIET | {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
 }
 """Nothing but the model is asked, unless the order says otherwise."""
+SANDBOXED = {"IS_SANDBOX": "1"}
+"""Without it root may not give up the harness's own prompts; said only where our sandbox holds."""
+PATHS = ("file_path", "notebook_path", "path")
+"""Fields that its own tools make absolute before the hook is asked."""
+REWRITTEN = re.compile(r"-?\d+(?:\.\d+)?|true|false")
+"""Text that its own tools may take for another type before the hook is asked, in fields that are no text."""
+TEXTS = ("command", "content", "old_string", "new_string", "new_source", "prompt", "pattern", "query")
+TURNED_AWAY = "<tool_use_error>"
+"""How the result begins of a call that its hook was not asked about."""
 LIMITS = ("error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries")
 ERRORS: Mapping[str, ErrorKind] = {
     "rate_limit": "rate_limit",
@@ -49,18 +70,31 @@ ERRORS: Mapping[str, ErrorKind] = {
 """What its message about an error of the model's server is marked with."""
 
 
+def guard(hook: Sequence[str], place: Place) -> Guard:  # noqa: ARG001 - the settings name no place
+    """The settings with the hook in them. Raises OperatorError for paths that no settings file can hold."""
+    return Guard(settings=json.dumps(attempt_settings(hook), ensure_ascii=False))
+
+
 def plan(order: Order) -> Launch:
     """The command line, the prompt on standard input. Raises Refused for what would free the agent."""
     config = config_of(order, ClaudeCodeAdapter)
-    guard, trusted = guard_of(order), is_trusted(config)
+    guard, trusted = guard_of(order), is_trusted(order, config)
     autonomy = config.autonomy or ClaudeAutonomy(profile="restricted")
     settings = merged(guard.settings, order.settings_files, autonomy.required_settings_files, trusted=trusted)
     model, session = model_of(order), session_of(order)
     argv = [config.command, "-p", *(TRUSTED if trusted else RESTRICTED), *CLOSED, "--settings", settings, *OUTPUT]
     argv += ["--model", model] if model else []
     argv += ["--resume", session] if session else []
+    argv += ["--max-budget-usd", _budget(order.max_cost_usd)] if order.max_cost_usd is not None else []
     argv += config.extra_args
-    return launch_of(order, config, argv, stdin=order.prompt, env=ALONE | dict(order.env) | dict(guard.env))
+    env = ALONE | dict(order.env) | dict(guard.env) | (SANDBOXED if trusted and order.confined else {})
+    return launch_of(order, config, argv, stdin=order.prompt, env=env)
+
+
+def _budget(usd: float) -> str:
+    if not 0 < usd < transcript.MOST:
+        raise Refused(f"a budget of {usd} USD buys nothing", "give the task more, or take `max-cost-usd` out")
+    return f"{usd:.6f}"
 
 
 def probe(config: AdapterConfig) -> Probe:
@@ -109,14 +143,17 @@ class _Told:
                 self.model = transcript.name(line.get("model")) or self.model
             case "assistant":
                 self._message(line)
+            case "user":
+                self._results(line)
             case "rate_limit_event":
                 about = transcript.table(line.get("rate_limit_info"))
                 self.limit = about.get("resetsAt") if about.get("status") == "rejected" else None
             case "result":
                 self.result = line
-                for denial in transcript.items(line.get("permission_denials")):
-                    about = transcript.table(denial)
-                    self.calls.add(about.get("tool_use_id"), about.get("tool_name"))
+                for denial in map(transcript.table, transcript.items(line.get("permission_denials"))):
+                    if not self.calls.knows(denial.get("tool_use_id")):
+                        self.calls.add(denial.get("tool_use_id"), denial.get("tool_name"))
+                    self.calls.turned_away(denial.get("tool_use_id"), "it was refused")
             case _:
                 pass
 
@@ -125,9 +162,31 @@ class _Told:
         self.marked = transcript.name(line.get("error"))
         for block in map(transcript.table, transcript.items(message.get("content"))):
             if str(block.get("type")).endswith("tool_use"):
-                self.calls.add(block.get("id"), block.get("name"))
+                self.calls.add(block.get("id"), block.get("name"), _digest(block))
             elif block.get("type") == "text" and not line.get("parent_tool_use_id") and not self.marked:
                 self.words = transcript.text(block.get("text"))
+
+    def _results(self, line: JsonObject) -> None:
+        message = transcript.table(line.get("message"))
+        for block in map(transcript.table, transcript.items(message.get("content"))):
+            said = block.get("content")
+            if block.get("is_error") is True and isinstance(said, str) and said.startswith(TURNED_AWAY):
+                self.calls.turned_away(block.get("tool_use_id"), said.removeprefix(TURNED_AWAY))
+
+
+def _digest(block: JsonObject) -> str | None:
+    """The digest of an input that the hook is told as it stands here."""
+    given, own = transcript.table(block.get("input")), not str(block.get("name")).startswith("mcp__")
+    if own and any(_is_rewritten(key, value) for key, value in given.items()):
+        return None
+    return transcript.digest_of(given)
+
+
+def _is_rewritten(key: str, value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    moved = key in PATHS and (not value.startswith("/") or posixpath.normpath(value) != value)
+    return moved or (key not in TEXTS and bool(REWRITTEN.fullmatch(value)))
 
 
 def _error(ended: Exit, told: _Told) -> HarnessError | None:

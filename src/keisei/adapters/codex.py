@@ -1,19 +1,25 @@
 """Codex CLI. Success is a last turn that completed, and an exit code of 0.
 
 Its home is private to the attempt: hooks.json with the gate's hook, config.toml with the hook's trust and the project
-untrusted. `write_stdin` is not hooked, so terminals are switched off; a refused connection would be tried for ever, so
-that is switched off too. Blocked calls are not in its output: calls are read from the rollout files in its home.
+untrusted. `write_stdin` is not hooked, so terminals are switched off; so are web search and image generation, which
+happen at the vendor, and plugins, which bring servers along. A refused connection would be tried for ever, so that is
+switched off too. Blocked calls are not in its output: calls are read from the rollout files in its home.
+
+Its own sandbox cannot start inside ours. Where ours holds, it is off; where none does, its own is the one that is left.
 """
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal
 
 from keisei.adapters import fault, transcript
 from keisei.adapters.codex_rollout import Rollouts, sum_of
+from keisei.adapters.hook_codex import attempt_config
 from keisei.adapters.launch import QUIET, config_of, guard_of, is_trusted, launch_of, model_of, session_of
-from keisei.adapters.port import Guard, Order, Probe
+from keisei.adapters.port import MODEL_KEY, Guard, Order, Place, Probe
 from keisei.adapters.transcript import items, table
 from keisei.records.adapter import AdapterConfig, CodexAdapter, Provider
 from keisei.records.error import Refused
@@ -23,6 +29,7 @@ from keisei.records.report import AgentReport, HarnessError
 
 kind = "codex"
 home: str | None = "codex"
+gate: Literal["native", "none"] = "native"
 LAST_MESSAGE = "last-message.txt"
 ROLLOUTS = "codex/sessions/**/rollout-*.jsonl"
 leaves: tuple[str, ...] = (LAST_MESSAGE, ROLLOUTS)
@@ -30,22 +37,38 @@ leaves: tuple[str, ...] = (LAST_MESSAGE, ROLLOUTS)
 OUTPUT = ("--json", "--skip-git-repo-check")
 CLOSED = (
     *("--enable", "hooks", "--disable", "unified_exec_tty"),
-    *("--disable", "unbounded_connection_retries"),
+    *("--disable", "unbounded_connection_retries", "--disable", "image_generation"),
+    *("--disable", "apps", "--disable", "plugins", "--disable", "skill_mcp_dependency_install"),
+    *("-c", 'web_search="disabled"', "-c", 'shell_environment_policy.inherit="core"'),
+    *("-c", "analytics.enabled=false", "-c", 'otel.metrics_exporter="none"'),
+    *("-c", "sandbox_workspace_write.exclude_slash_tmp=true"),
 )
+"""What calls could go past the hook with is off, commands do not see the harness's keys, no metrics are sent.
+
+Its own sandbox, where it is in use, would leave folders called `.git` and `.codex` in the machine's /tmp.
+"""
+RELAY = "keisei"
+"""The provider that stands for the model's relay."""
 BYPASS = "--dangerously-bypass-approvals-and-sandbox"
 REACHED = (100, 499)
 """Statuses with which a provider answers at all; whether it takes the key is found out by asking the model."""
 
 
+def guard(hook: Sequence[str], place: Place) -> Guard:
+    """hooks.json, and config.toml that trusts it. Raises OperatorError for paths that no settings file can hold."""
+    hooks, config = attempt_config(hook, Path(place.room, "codex"), Path(place.worktree))
+    return Guard(files={"hooks.json": json.dumps(hooks, ensure_ascii=False), "config.toml": config})
+
+
 def plan(order: Order) -> Launch:
     """The command line, the prompt on standard input. Raises Refused for what would free the agent."""
     config = config_of(order, CodexAdapter)
-    guard, trusted = guard_of(order), is_trusted(config)
+    guard, trusted = guard_of(order), is_trusted(order, config)
     _check_gate(guard)
     session = session_of(order)
     argv = [config.command, "exec", *OUTPUT, "-o", f"{order.run_folder}/{LAST_MESSAGE}", *CLOSED]
-    argv += [BYPASS] if trusted and config.sandbox in {None, "danger-full-access"} else ["-s", _sandbox(config)]
-    for setting in _settings(config, model_of(order)):
+    argv += _confinement(config, confined=order.confined, trusted=trusted)
+    for setting in _settings(config, model_of(order), order.model_address):
         argv += ["-c", setting]
     argv += [each for each in config.extra_args if each not in OUTPUT]
     argv += ["resume", session, "-"] if session else ["-"]
@@ -92,14 +115,22 @@ def _check_gate(guard: Guard) -> None:
         raise Refused(message, "hand in what `attempt_config` builds")
 
 
-def _sandbox(config: CodexAdapter) -> str:
-    return config.sandbox or "workspace-write"
+def _confinement(config: CodexAdapter, *, confined: bool, trusted: bool) -> list[str]:
+    if confined:
+        return ["-s", "danger-full-access"]
+    if trusted and config.sandbox in {None, "danger-full-access"}:
+        return [BYPASS]
+    return ["-s", config.sandbox or "workspace-write"]
 
 
-def _settings(config: CodexAdapter, model: str | None) -> Iterator[str]:
+def _settings(config: CodexAdapter, model: str | None, address: str | None) -> Iterator[str]:
     if model:
         yield f"model={_toml(model)}"
-    if config.provider is not None:
+    if address is not None:
+        relay = {"name": RELAY, "base_url": f"{address}/v1", "wire_api": "responses", "env_key": MODEL_KEY}
+        yield f"model_provider={_toml(RELAY)}"
+        yield f"model_providers.{RELAY}={_inline(relay)}"
+    elif config.provider is not None:
         yield f"model_provider={_toml(config.provider.id)}"
         if config.provider.base_url is not None:
             yield f"model_providers.{_key(config.provider)}={_provider(config.provider)}"
@@ -118,6 +149,10 @@ def _provider(provider: Provider) -> str:
         "wire_api": provider.wire_api or "responses",
         "requires_openai_auth": provider.requires_openai_auth or False,
     }
+    return _inline(said)
+
+
+def _inline(said: Mapping[str, object]) -> str:
     return "{" + ",".join(f"{key}={_toml(value)}" for key, value in said.items()) + "}"
 
 

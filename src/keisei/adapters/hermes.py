@@ -4,13 +4,21 @@ Its one-shot form is the only one that leaves a machine-readable end. It ends wi
 and prints the error as if it were the answer, so only the usage file counts. It takes a prompt on its command line and
 nowhere else, so it gets one sentence that names the file. One-shot approves by itself: the gate and the sandbox are
 what holds.
+
+Its calls are read from the snapshots of its sessions, one for each sub-agent as well. 0.19.0 raises the hook for every
+call that it runs, under the id and with the input that stand there; calls that it turns away raise none. A script of
+`execute_code` calls tools that raise the hook without an id, and does by itself what no hook sees: the tool is judged
+as a whole.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Literal
 
-from keisei.adapters import fault, transcript
+from keisei.adapters import fault, hook_hermes, transcript
 from keisei.adapters.launch import QUIET, anew, config_of, guard_of, is_trusted, launch_of, model_of
-from keisei.adapters.port import PROMPT, Order, Probe
+from keisei.adapters.port import PROMPT, Guard, Order, Place, Probe
+from keisei.adapters.transcript import Calls, digest_of, items, table
 from keisei.records.adapter import AdapterConfig, HermesAgentAdapter
 from keisei.records.attempt import Usage
 from keisei.records.error import Refused
@@ -20,27 +28,41 @@ from keisei.records.report import AgentReport, HarnessError
 
 kind = "hermes-agent"
 home: str | None = "hermes"
+gate: Literal["native", "none"] = "native"
 USAGE = "usage.json"
-leaves: tuple[str, ...] = (USAGE,)
+SESSIONS = "hermes/sessions/session_*.json"
+leaves: tuple[str, ...] = (USAGE, SESSIONS)
 
 ASK = "Read the file `{path}` from its first line to its last. It is your task: do all of it, and answer as it asks."
 KNOWN_COSTS = ("actual", "estimated", "included")
+TURNED_AWAY = (
+    *("Tool call rejected: the tool name was empty. ", "Skipped: another tool call in this turn used an invalid name."),
+    *("Error: Invalid JSON arguments. ", "Skipped: other tool call in this response had invalid JSON."),
+    '{"error": "Invalid tool arguments", "message": "Tool arguments must be a valid JSON object',
+    '{"error": "keisei gate: ',
+)
+"""How the result begins of a call that it did not run; the last is the gate's, for a call that it could not judge."""
+
+
+def guard(hook: Sequence[str], place: Place) -> Guard:
+    """Its configuration, and the plugin that asks the gate. Raises OperatorError for paths that no program takes."""
+    return Guard(files=hook_hermes.attempt_files(hook, place.model, place.model_address))
 
 
 def plan(order: Order) -> Launch:
     """The command line, the prompt as a file. Raises Refused for what would free the agent."""
     config = config_of(order, HermesAgentAdapter)
-    guard, trusted = guard_of(order), is_trusted(config)
+    guard, trusted = guard_of(order), is_trusted(order, config)
     anew(order)
-    if "pre_tool_call" not in guard.files.get("config.yaml", ""):
-        raise Refused("the harness's home has no hook before tool calls", "put `pre_tool_call` into its config.yaml")
+    if not hook_hermes.is_gated(guard.files):
+        raise Refused("the harness's home has no hook before tool calls", "hand in what `attempt_files` builds")
     model = model_of(order)
     argv = [config.command, "-z", ASK.format(path=f"{order.run_folder}/{PROMPT}")]
-    argv += ["--usage-file", f"{order.run_folder}/{USAGE}", "--accept-hooks"]
+    argv += ["--usage-file", f"{order.run_folder}/{USAGE}"]
     argv += ["-m", model] if model else []
     argv += ["--yolo"] if trusted else []
     argv += config.extra_args
-    private = {"HERMES_HOME": f"{order.run_folder}/{home}", "HERMES_ACCEPT_HOOKS": "1"}
+    private = {"HERMES_HOME": f"{order.run_folder}/{home}"}
     return launch_of(order, config, argv, env=QUIET | dict(order.env) | dict(guard.env) | private)
 
 
@@ -55,14 +77,43 @@ def read(ended: Exit, files: Mapping[str, bytes]) -> AgentReport:
     said = ended.stdout.decode("utf-8", "replace").strip()
     error = fault.interruption(ended) or _error(ended, usage, said, written=USAGE in files)
     usage = usage or {}
+    calls = Calls()
+    for path in sorted(files):
+        if fnmatchcase(path, SESSIONS):
+            _hear(calls, files[path])
     return AgentReport(
         text=said if said and not error else None,
         error=error,
         usage=_usage(usage),
         model=transcript.name(usage.get("model")),
         session_ref=transcript.name(usage.get("session_id")),
+        tool_calls=calls.all(),
         turns=transcript.count(usage.get("api_calls")),
     )
+
+
+def _hear(calls: Calls, session: bytes) -> None:
+    """Note the calls of one session. A snapshot that cannot be read is one call that nobody knows."""
+    told = transcript.json_object(session)
+    if told is None:
+        calls.add(None, None)
+        return
+    for message in map(table, items(told.get("messages"))):
+        for call in map(table, items(message.get("tool_calls"))):
+            about = table(call.get("function"))
+            calls.add(call.get("id"), about.get("name"), _digest(about))
+        if message.get("role") == "tool" and _is_turned_away(message.get("name"), message.get("content")):
+            calls.turned_away(message.get("tool_call_id"), str(message.get("content")))
+
+
+def _is_turned_away(tool: object, said: object) -> bool:
+    unknown = f"Tool '{tool}' does not exist. Available tools: "
+    return isinstance(said, str) and said.startswith((unknown, *TURNED_AWAY))
+
+
+def _digest(call: JsonObject) -> str | None:
+    """The digest of what the hook is told; arguments that are no object are turned away."""
+    return digest_of(transcript.json_object(str(call.get("arguments")).encode("utf-8", "replace")))
 
 
 def _error(ended: Exit, usage: JsonObject | None, said: str, *, written: bool) -> HarnessError | None:

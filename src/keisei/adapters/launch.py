@@ -33,12 +33,17 @@ def config_of(order: Order, kind: type[Config]) -> Config:
     return order.config
 
 
-def is_trusted(config: Harness) -> bool:
-    """Whether the harness's own prompts are given up, said openly. Raises Refused where only the sandbox says so."""
+def is_trusted(order: Order, config: Harness) -> bool:
+    """Whether the harness's own prompts are given up, said openly.
+
+    Raises Refused where only the sandbox says so, and for no sandbox at all that nobody accepted for this run.
+    """
     autonomy = getattr(config, "autonomy", None)
     trusted = autonomy is not None and autonomy.profile == "trusted-vm"
     if config.sandbox == "danger-full-access" and not trusted:
         raise _refused(config, "sandbox `danger-full-access` needs `autonomy.profile = trusted-vm`")
+    if config.sandbox == "danger-full-access" and not order.accept_weaker:
+        raise _refused(config, "sandbox `danger-full-access` gives up confinement", "start with `--accept-weaker`")
     return trusted
 
 

@@ -1,12 +1,13 @@
 """Ollama's generate. Success is status 200 and one whole answer that is done. It has no tools, so nothing to gate."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from keisei.adapters import fault, transcript
 from keisei.adapters.hint import hint_of_header
 from keisei.adapters.launch import anew, config_of, model_of
-from keisei.adapters.port import Order, Probe
+from keisei.adapters.port import Order, Place, Probe
 from keisei.records.adapter import AdapterConfig, OllamaGenerateAdapter
 from keisei.records.attempt import Usage
 from keisei.records.error import Refused
@@ -16,11 +17,16 @@ from keisei.records.report import AgentReport, HarnessError
 
 kind = "ollama-generate"
 home: str | None = None
+gate: Literal["native", "none"] = "none"
 leaves: tuple[str, ...] = ()
 
 ANSWER = 16 * 1024 * 1024
 """Bytes of one answer."""
 OK = 200
+
+
+def guard(hook: Sequence[str], place: Place) -> None:
+    """Nothing: it has no tools."""
 
 
 def plan(order: Order) -> Call:

@@ -1,7 +1,7 @@
 """The port of an adapter: an order in, a launch out; an exit in, a report out. A module with these names is one."""
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -11,10 +11,25 @@ from keisei.records.report import AgentReport
 
 PROMPT = "prompt.md"
 """Where whoever runs a launch writes the prompt, in the attempt's run folder, before the launch."""
+MODEL_KEY = "KEISEI_MODEL_KEY"
+"""The variable in which Codex finds the attempt's token for the model's relay."""
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where an attempt happens, as far as a gate's settings say it. Paths are absolute and real: no links in them."""
+
+    room: str
+    """The attempt's private folder, as `Order.run_folder` has it."""
+    worktree: str
+    """The top of the tree the agent works in; the harness must not trust what stands there."""
+    model: str | None = None
+    """The model, where the attempt names one."""
+    model_address: str | None = None
+    """Where the model's relay answers, `http://127.0.0.1:PORT` without a path; None leaves the harness its own way."""
 
 
 class Guard(Struct, frozen=True, kw_only=True):
-    """What hangs the gate into a harness for one attempt. hooks/ builds it; an adapter only checks and passes it on."""
+    """What hangs the gate into a harness for one attempt. `Adapter.guard` builds it, `Adapter.plan` checks it again."""
 
     settings: str | None = None
     """Claude Code: the JSON that `--settings` gets, with the hook in it."""
@@ -47,6 +62,14 @@ class Order(Struct, frozen=True, kw_only=True):
     """The text of every settings file that the autonomy requires, by the path the adapter's table names."""
     resume: str | None = None
     """The session to go on with; None begins a new one."""
+    confined: bool = False
+    """The runtime's own sandbox holds the tree, so that the harness's, which cannot start inside it, stays off."""
+    accept_weaker: bool = False
+    """Whoever runs this takes less confinement than asked for, said openly; `danger-full-access` needs it."""
+    model_address: str | None = None
+    """Where the model's relay answers, `http://127.0.0.1:PORT` without a path; None leaves the harness its own way."""
+    max_cost_usd: float | None = None
+    """What may be spent, for a harness that can stop by itself; None leaves it to the relay."""
 
 
 class Probe(Struct, frozen=True, kw_only=True):
@@ -67,8 +90,16 @@ class Adapter(Protocol):
     """The `kind` of the adapter's table."""
     home: str | None
     """The harness's private home inside the run folder, where the guard's files belong; None where it needs none."""
+    gate: Literal["native", "none"]
+    """`native`: it asks a hook before every tool call, and is refused without one. `none`: it has no tools to gate."""
     leaves: tuple[str, ...]
     """Patterns, relative to the run folder, of the files `read` wants to see: regular ones, of bounded size."""
+
+    def guard(self, hook: Sequence[str], place: Place) -> Guard | None:
+        """What hangs the gate in; `hook` is the client's whole argv. None where there is nothing to gate.
+
+        Raises OperatorError for paths that no settings file can hold.
+        """
 
     def plan(self, order: Order) -> Launch | Call:
         """How to run it. Raises Refused for whatever would free the agent, and for what no command line can hold."""

@@ -1,10 +1,11 @@
 """Scripts: plain programs. Success is an exit code of 0, which says that it ended and not that work was done."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from keisei.adapters import fault
 from keisei.adapters.launch import anew, config_of, launch_of
-from keisei.adapters.port import Order, Probe
+from keisei.adapters.port import Order, Place, Probe
 from keisei.contracts.hook import read_json
 from keisei.records.adapter import AdapterConfig, ScriptAdapter
 from keisei.records.form import JsonObject
@@ -13,10 +14,15 @@ from keisei.records.report import AgentReport, HarnessError
 
 kind = "script"
 home: str | None = None
+gate: Literal["native", "none"] = "none"
 leaves: tuple[str, ...] = ()
 
 OUTPUT = 8 * 1024 * 1024
 """Bytes of output that are kept."""
+
+
+def guard(hook: Sequence[str], place: Place) -> None:
+    """Nothing: it has no tools."""
 
 
 def plan(order: Order) -> Launch:

@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
-from keisei.contracts.hook import read_json
+from keisei.contracts.hook import one_line, read_json
 from keisei.records.attempt import Usage
 from keisei.records.form import JsonObject
 from keisei.records.report import ToolUse
+from keisei.rules.chain import input_digest
 
 MOST = 9_007_199_254_740_991
 """The largest count that every JSON reader holds."""
@@ -118,16 +119,39 @@ def told(usage: Usage) -> Usage | None:
     return usage if any(value is not None for value in msgspec.structs.astuple(usage)) else None
 
 
+def digest_of(value: object) -> str | None:
+    """The digest that the gate has of this input; None for what is no object, or has none."""
+    try:
+        return input_digest(value) if isinstance(value, dict) else None
+    except ValueError:
+        return None
+
+
 class Calls:
-    """The tool calls of a transcript, each once, in order."""
+    """The tool calls of a transcript in order. A call that is told twice, word for word, counts once."""
 
     def __init__(self) -> None:
-        self._tools: dict[str, str] = {}
+        self._all: list[ToolUse] = []
+        self._last: dict[str, int] = {}
 
-    def add(self, call_id: object, tool: object) -> None:
+    def add(self, call_id: object, tool: object, digest: str | None = None, unasked: str | None = None) -> None:
         """Note a call. An id or a name that is none is written `?`: the call still has to be accounted for."""
-        self._tools.setdefault(name(call_id) or "?", name(tool) or "?")
+        call = ToolUse(id=name(call_id) or "?", tool=name(tool) or "?", input_digest=digest, unasked=unasked)
+        known = self._last.get(call.id)
+        if known is None or msgspec.structs.replace(self._all[known], unasked=unasked) != call:
+            self._last[call.id] = len(self._all)
+            self._all.append(call)
+
+    def turned_away(self, call_id: object, why: str) -> None:
+        """Note that the harness did not run the last call with this id."""
+        known = self._last.get(name(call_id) or "")
+        if known is not None:
+            self._all[known] = msgspec.structs.replace(self._all[known], unasked=one_line(why, LONGEST))
+
+    def knows(self, call_id: object) -> bool:
+        """Whether a call has this id."""
+        return (name(call_id) or "?") in self._last
 
     def all(self) -> tuple[ToolUse, ...]:
         """Every call."""
-        return tuple(ToolUse(id=call_id, tool=tool) for call_id, tool in self._tools.items())
+        return tuple(self._all)

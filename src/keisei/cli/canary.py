@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keisei.hooks import claude, codex
+from keisei.adapters import hook_claude, hook_codex
 from keisei.records.error import OperatorError
 from keisei.records.launch import Exit, Launch
 from keisei.records.task_spec import SpecScope, SpecTask, TaskSpec
@@ -94,8 +94,8 @@ class _Nest:
     def _claude(self, model: ScriptedModel, hook: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
         argv = (
             *(self.program, "-p", "--output-format", "stream-json", "--verbose", "--max-turns", "10"),
-            *claude.attempt_flags(),
-            *("--settings", json.dumps(claude.attempt_settings(hook))),
+            *hook_claude.attempt_flags(),
+            *("--settings", json.dumps(hook_claude.attempt_settings(hook))),
         )
         return argv, {
             "ANTHROPIC_BASE_URL": model.url,
@@ -108,13 +108,13 @@ class _Nest:
     def _codex(self, model: ScriptedModel, hook: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
         home = self.home / "codex"
         home.mkdir()
-        hooks, config = codex.attempt_config(hook, home, self.work)
+        hooks, config = hook_codex.attempt_config(hook, home, self.work)
         (home / "hooks.json").write_text(json.dumps(hooks))
         provider = f'{{name="scripted",base_url="{model.url}/v1",wire_api="responses",env_key="SCRIPTED_KEY"}}'
         (home / "config.toml").write_text(config)
         argv = (
             *(self.program, "exec", "--json", "--skip-git-repo-check", "-s", "danger-full-access"),
-            *codex.attempt_flags(),
+            *hook_codex.attempt_flags(),
             *("--disable", "unbounded_connection_retries", "-c", f'model="{model.name}"'),
             *("-c", 'model_provider="scripted"', "-c", f"model_providers.scripted={provider}", "-"),
         )

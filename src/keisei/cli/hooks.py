@@ -154,7 +154,7 @@ def _root() -> Path:
 
 def _command(harness: str, task: Path | None, project: Path | None) -> str:
     """The hook that works without a service: one program, started for every call, bound to its project."""
-    from keisei.hooks.command import limited, shell_form
+    from keisei.adapters.hook_command import limited, shell_form
 
     timeout = shutil.which("timeout")
     if task is None:

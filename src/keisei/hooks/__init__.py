@@ -4,6 +4,6 @@ Owns: keisei's entries in `.claude/settings.json`, `.codex/hooks.json` and Codex
 them. Touches: those files and nothing else in them. Leaves to others: what the hook answers, and starting harnesses.
 
 The way in: `place` says which file, `edit` writes files whole or not at all, `merge` and `trust` change the text,
-`install` and `status` are the verbs. `command`, `claude` and `codex` are pure, and build the settings of one attempt
-too.
+`install` and `status` are the verbs. `claude` and `codex` know what makes a harness ignore its settings. What is put in
+is built by `adapters/hook_*`, for one attempt and for a user alike.
 """

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keisei.hooks import codex
+from keisei.adapters.hook_codex import trust
+from keisei.hooks.codex import moves
 from keisei.hooks.edit import (
     Backup,
     Write,
@@ -109,9 +110,9 @@ def _data(text: str | None) -> dict[str, Any]:
 
 
 def _keys(place: Place, text: str | None) -> dict[str, str]:
-    return codex.trust(_data(text), str(place.path))
+    return trust(_data(text), str(place.path))
 
 
 def _moves(place: Place, old: str | None, new: str | None) -> dict[str, str]:
     where = str(place.path)
-    return {was.key(where): now.key(where) for was, now in codex.moves(_data(old), _data(new)).items()}
+    return {was.key(where): now.key(where) for was, now in moves(_data(old), _data(new)).items()}

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keisei.adapters import hook_claude, hook_codex
 from keisei.hooks import claude, codex
 from keisei.hooks.config import installed_config, removed_config, restored
 from keisei.hooks.edit import (
@@ -37,8 +38,8 @@ class Harness(NamedTuple):
 
 
 HARNESS = {
-    "claude": Harness(claude.entries, claude.snippet, claude.defects),
-    "codex": Harness(codex.entries, codex.snippet, codex.defects),
+    "claude": Harness(hook_claude.entries, hook_claude.snippet, claude.defects),
+    "codex": Harness(hook_codex.entries, hook_codex.snippet, codex.defects),
 }
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from keisei.hooks.command import is_ours
+from keisei.adapters.hook_command import is_ours
 from keisei.hooks.json_text import Node, TooDeep, added, cut, parse, replaced, style_of
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem

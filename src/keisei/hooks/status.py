@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keisei.adapters.hook_codex import trust
+from keisei.adapters.hook_command import is_ours, parts_of
 from keisei.hooks import claude, codex
-from keisei.hooks.command import is_ours, parts_of
 from keisei.hooks.edit import read_text, real_path
 from keisei.hooks.install import HARNESS
 from keisei.hooks.merge import checked, read
@@ -161,7 +162,7 @@ def _codex_switches(place: Place, around: Around, data: Mapping[str, Any]) -> It
         return
     yield from _features(config, place.config)
     state = state_of(config)
-    for key, wanted in codex.trust(data, str(place.path)).items():
+    for key, wanted in trust(data, str(place.path)).items():
         known = state.get(key, {})
         if known.get("trusted_hash") != wanted:
             yield Reason("off", f"Codex does not trust {key}", AGAIN)

@@ -42,7 +42,11 @@ class ToolUse(Struct, frozen=True, kw_only=True):
     id: str
     """The harness's id of the call."""
     tool: str
-    """The tool."""
+    """The tool, by the name its hook has."""
+    input_digest: str | None = None
+    """sha256 of the input as the hook has it (`rules/chain.input_digest`); None where the transcript tells none."""
+    unasked: str | None = None
+    """Why the harness asks no hook about it although all is well: it was turned away, or does nothing by itself."""
 
 
 class AgentReport(Struct, frozen=True, kw_only=True):

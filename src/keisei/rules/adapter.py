@@ -36,6 +36,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
 TABLES = (
     *("features", "hooks", "projects", "profile", "profiles", "model", "model_provider", "model_providers"),
     *("sandbox_mode", "sandbox_workspace_write", "approval_policy", "permissions", "default_permissions"),
+    *("web_search", "tools", "shell_environment_policy"),
 )
 """Tables of Codex's configuration that only the runtime writes; `-c` would change them."""
 SWITCHES: Mapping[str, tuple[str, ...]] = {
@@ -43,7 +44,10 @@ SWITCHES: Mapping[str, tuple[str, ...]] = {
     "hermes-agent": ("HERMES_SAFE_MODE", "HERMES_IGNORE_USER_CONFIG"),
 }
 """Variables that switch a harness's hooks off."""
-_FEATURE = re.compile(r"(?:codex_)?hooks|unified_exec\w*|unbounded_connection_retries")
+_FEATURE = re.compile(
+    r"(?:codex_)?hooks|unified_exec\w*|unbounded_connection_retries|image_generation|apps|plugins|\w*web_search\w*"
+    r"|skill_mcp_dependency_install"
+)
 _OPENLY = 'say it openly: `autonomy = { profile = "trusted-vm" }`'
 
 

@@ -32,7 +32,8 @@ def tool_results(body: Body) -> list[str]:
 
 def tool_names(body: Body) -> list[str]:
     """The tools on offer, `namespace.name` for those inside a namespace."""
-    return [name for tool in body.get("tools") or () for name in _names(tool)]
+    more = [item for item in _conversation(body) if item.get("type") == "additional_tools"]
+    return [name for offer in (body, *more) for tool in offer.get("tools") or () for name in _names(tool)]
 
 
 def _names(tool: Body, prefix: str = "") -> list[str]:

@@ -4,19 +4,21 @@
         ...  # run a harness with ANTHROPIC_BASE_URL=model.url
     assert "refused" in model.requests[-1].results[-1]
 
-A *turn* is a text, a tool call `{"tool": NAME, "input": {...}}`, a list of these, or a `Fault`. A script is a list of
-turns, one for each request in order of arrival ("done" when it has run out), or a function from `Request` to turn,
-which sub-agents need, since their requests arrive in between. Anthropic Messages, OpenAI Responses, Chat Completions
-(each streaming and not) and Ollama's generate and chat are answered; so are the lists of models and token counts.
+A *turn* is a text, a tool call `{"tool": NAME, "input": {...}}`, a list of these, a `Fault`, or bytes as they are
+(`Raw`); `Sent` makes any of them late, slow or cut off. A script is a list of turns, one for each request in order of
+arrival ("done" when it has run out), or a function from `Request` to turn, which sub-agents need, since their requests
+arrive in between. Anthropic Messages, OpenAI Responses, Chat Completions (each streaming and not) and Ollama's generate
+and chat are answered; so are the lists of models, Ollama's description of one, and token counts.
 """
 
 import json
 import socket
+import struct
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple, Self, TypeAlias
 
 from keisei.testing import conversation, wire
@@ -31,6 +33,16 @@ class Fault(NamedTuple):
     status: int
     """The HTTP status: 429 and 529 make harnesses wait and ask again, 400 makes them give up."""
     message: str = "the script says so"
+    headers: Mapping[str, str] = MappingProxyType({})
+    """More headers: `retry-after` and the like."""
+
+
+class Raw(NamedTuple):
+    """A turn in which the model's server sends these bytes: nothing at all, no UTF-8, no such event, half an object."""
+
+    body: bytes
+    content_type: str = wire.SSE
+    status: int = 200
 
 
 class Request(NamedTuple):
@@ -41,6 +53,12 @@ class Request(NamedTuple):
     headers: Mapping[str, str]
     """Names in lower case."""
     body: Mapping[str, Any]
+
+    @property
+    def key(self) -> str | None:
+        """The key it came with: of `x-api-key`, else of `authorization` without its first word."""
+        bearer = self.headers.get("authorization", "").partition(" ")[2]
+        return self.headers.get("x-api-key") or bearer or None
 
     @property
     def prompt(self) -> str:
@@ -58,7 +76,24 @@ class Request(NamedTuple):
         return conversation.tool_names(self.body)
 
 
-Turn: TypeAlias = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] | Fault
+Said: TypeAlias = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
+
+
+class Sent(NamedTuple):
+    """A turn, and how its answer travels."""
+
+    turn: Said | Fault | Raw
+    after_s: float = 0.0
+    """How long the model thinks before the first byte."""
+    piece: int | None = None
+    """Bytes of the body that are sent at once; None sends all of it."""
+    pause_s: float = 0.0
+    """How long it waits between two pieces."""
+    cut_at: int | None = None
+    """The connection is reset after so many bytes of the body; None sends it to its end."""
+
+
+Turn: TypeAlias = Said | Fault | Raw | Sent
 Script: TypeAlias = Sequence[Turn] | Callable[[Request], Turn]
 
 
@@ -77,6 +112,7 @@ class ScriptedModel:
         self._script = script
         self._calls = 0
         self._error: Exception | None = None
+        self._ended = threading.Event()
         self._lock = threading.Lock()
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -103,6 +139,7 @@ class ScriptedModel:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
         self._server.shutdown()
         self._server.close_connections()
         self._server.server_close()
@@ -110,18 +147,33 @@ class ScriptedModel:
         if self._error is not None and error is None:
             raise self._error
 
-    def answer(self, request: Request) -> tuple[int, wire.Answer]:
-        """Takes the script's next turn for a request: the HTTP status and what to send."""
+    def answer(self, request: Request) -> "Sending":
+        """Takes the script's next turn for a request: what to send, and how."""
         try:
             with self._lock:
                 turn = self._next(request)
-                if isinstance(turn, Fault):
-                    return turn.status, wire.failure(request.path, turn.status, turn.message)
-                reply = self._reply(turn)
-            return 200, wire.WRITE[request.path](reply, request.body)
+                sent = turn if isinstance(turn, Sent) else Sent(turn)
+                reply = None if isinstance(sent.turn, Fault | Raw) else self._reply(sent.turn)
+            return self._sending(request, sent, reply)
         except Exception as error:  # noqa: BLE001 - raised again where the test sees it
             self.fail(error)
-            return 400, wire.failure(request.path, 400, f"the script failed: {error!r}")
+            return Sending(400, wire.failure(request.path, 400, f"the script failed: {error!r}"))
+
+    def _sending(self, request: Request, sent: Sent, reply: wire.Reply | None) -> "Sending":
+        match sent.turn:
+            case Fault(status, message, headers):
+                return Sending(status, wire.failure(request.path, status, message), headers, sent)
+            case Raw(body, content_type, status):
+                return Sending(status, wire.Answer(content_type, body), travel=sent)
+            case _ if reply is not None:
+                return Sending(200, wire.WRITE[request.path](reply, request.body), travel=sent)
+            case _:
+                raise TypeError(f"this is no turn: {sent.turn!r}")
+
+    def wait(self, seconds: float) -> None:
+        """Lets time pass, unless the block ends before."""
+        if seconds > 0:
+            self._ended.wait(seconds)
 
     def fail(self, error: Exception) -> None:
         """Keeps the first error for the end of the block."""
@@ -145,6 +197,15 @@ class ScriptedModel:
             raise ValueError(f"a call has `tool` and `input`, may have `id` and `namespace`, and nothing else: {part}")
         self._calls += 1
         return wire.Call(part.get("id", f"call_{self._calls}"), part["tool"], part["input"], part.get("namespace"))
+
+
+class Sending(NamedTuple):
+    """What is sent for a request, and how."""
+
+    status: int
+    answer: wire.Answer
+    headers: Mapping[str, str] = MappingProxyType({})
+    travel: Sent = Sent("")
 
 
 class _Server(ThreadingHTTPServer):
@@ -199,16 +260,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_HEAD(self) -> None:
         """Harnesses ask this way whether anybody is there."""
-        self._send(200, wire.Answer(wire.JSON, b""))
+        self._send(Sending(200, wire.Answer(wire.JSON, b"")))
 
     def do_GET(self) -> None:
         """Lists models."""
         path = self.path.partition("?")[0]
         answer = wire.listing(path, self.server.model.name)
         if answer is None:
-            self._send(404, wire.failure(path, 404, f"nothing at {path}"))
+            self._send(Sending(404, wire.failure(path, 404, f"nothing at {path}")))
         else:
-            self._send(200, answer)
+            self._send(Sending(200, answer))
 
     def do_POST(self) -> None:
         """Takes a turn."""
@@ -217,22 +278,43 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             body = json.loads(data)
         except ValueError as error:
-            self._send(400, wire.failure(path, 400, f"the request is not JSON: {error}"))
+            self._send(Sending(400, wire.failure(path, 400, f"the request is not JSON: {error}")))
             return
         if path in wire.WRITE and isinstance(body, dict):
             headers = {name.lower(): value for name, value in self.headers.items()}
-            self._send(*self.server.model.answer(Request(path, headers, body)))
+            self._send(self.server.model.answer(Request(path, headers, body)))
         elif path == "/v1/messages/count_tokens":
-            self._send(200, wire.token_count(body))
+            self._send(Sending(200, wire.token_count(body)))
+        elif path == "/api/show":
+            self._send(Sending(200, wire.description(self.server.model.name)))
         else:
-            self._send(404, wire.failure(path, 404, f"nothing at {path}"))
+            self._send(Sending(404, wire.failure(path, 404, f"nothing at {path}")))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the parent's name
         """Says nothing: requests are kept, not printed."""
 
-    def _send(self, status: int, answer: wire.Answer) -> None:
-        self.send_response(status)
-        self.send_header("content-type", answer.content_type)
-        self.send_header("content-length", str(len(answer.body)))
+    def _send(self, sending: Sending) -> None:
+        body, travel = sending.answer.body, sending.travel
+        self.server.model.wait(travel.after_s)
+        self.send_response(sending.status)
+        named = {"content-type": sending.answer.content_type, "content-length": str(len(body)), **sending.headers}
+        for name, value in named.items():
+            self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(answer.body)
+        self._write(body if travel.cut_at is None else body[: travel.cut_at], travel)
+        if travel.cut_at is not None:
+            self._reset()
+
+    def _write(self, body: bytes, travel: Sent) -> None:
+        piece = travel.piece or max(len(body), 1)
+        for start in range(0, len(body), piece):
+            if start:
+                self.server.model.wait(travel.pause_s)
+            self.wfile.write(body[start : start + piece])
+            self.wfile.flush()
+
+    def _reset(self) -> None:
+        """Ends the connection without a word: what was sent arrives, and then there is nobody."""
+        self.wfile.flush()
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        raise ConnectionResetError("the script says so")

@@ -199,6 +199,13 @@ def listing(path: str, model: str) -> Answer | None:
     return None
 
 
+def description(model: str) -> Answer:
+    """What Ollama's `/api/show` tells of a model: harnesses look for its context and for tools."""
+    details = {"family": "scripted", "parameter_size": "0B", "quantization_level": "none"}
+    info = {"general.architecture": "scripted", "general.basename": model, "scripted.context_length": 131_072}
+    return _json({"details": details, "model_info": info, "capabilities": ["completion", "tools"], "template": ""})
+
+
 def token_count(body: Body) -> Answer:
     """A count for `/v1/messages/count_tokens`: four letters a token."""
     return _json({"input_tokens": len(json.dumps(body)) // 4 + 1})

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keisei.hooks.command import MARK, is_ours, limited, parts_of, shell_form
+from keisei.adapters.hook_command import MARK, is_ours, limited, parts_of, shell_form
 from keisei.records.error import OperatorError
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30)
