@@ -223,7 +223,7 @@ def test_the_script_profile_runs_scripts_and_asks_for_nothing():
 
     assert catalog.loaded("task-type", "script").record.default_profile_id == "script"
     assert isinstance(catalog.adapters[profile.default_adapter_id].record, ScriptAdapter)
-    assert (profile.role, profile.skill_ids, profile.prompt_parts) == ("read-only", (), ())
+    assert (profile.role, profile.skill_ids, profile.prompt_parts) == ("program", (), ())
     assert not profile.context_policy.include_recent_memory
     assert not profile.result_policy.allow_follow_up_tasks
     assert not profile.result_policy.allow_external_messages

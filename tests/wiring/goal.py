@@ -32,7 +32,7 @@ print(json.dumps({"status": "completed", "operator_summary": f"{state} {turn + 1
 PROFILE = """
 profile_id = "{profile}"
 style = "claude-like"
-role = "read-only"
+role = "program"
 default_adapter_id = "{state}"
 fallback_adapter_ids = []
 prompt_parts = []

@@ -72,7 +72,7 @@ def house(tmp_path):
     profiles = made.root / ".keisei" / "profiles"
     profiles.mkdir()
     channels = '\n[integration_policy]\nconsole = "allow"\n'
-    for name, role, allowed in (("open", "read-only", "true"), ("closed", "read-only", "false")):
+    for name, role, allowed in (("open", "program", "true"), ("closed", "program", "false")):
         text = PROFILE.format(name=name, role=role, follow=allowed, messages=allowed, channels=channels)
         (profiles / f"{name}.toml").write_text(text)
     yield made
@@ -129,7 +129,7 @@ def test_a_runner_sends_what_an_agent_asks_for_and_tells_what_is_for_the_console
     profiles = house.root / ".keisei" / "profiles"
     profiles.mkdir()
     allowed = '\n[integration_policy]\nconsole = "allow"\nops = "allow"\n'
-    text = PROFILE.format(name="open", role="read-only", follow="true", messages="true", channels=allowed)
+    text = PROFILE.format(name="open", role="program", follow="true", messages="true", channels=allowed)
     (profiles / "open.toml").write_text(text)
     messages = [{"channel": "ops", "text": "a"}, {"text": "b"}, {"channel": "ops", "text": f"c {SECRET}"}]
     task = house.script(asking(external_messages=messages), requested_profile_id="open", requested_adapter_id="script")
@@ -177,7 +177,7 @@ def test_a_model_without_tools_cannot_have_a_program_run(tmp_path):
     with ScriptedModel(lambda _request: answer) as model:
         house = House(tmp_path, adapters=MODEL.format(url=model.url))
         (house.root / ".keisei" / "profiles").mkdir()
-        profile = PROFILE.format(name="planner", role="read-only", follow="true", messages="false", channels="")
+        profile = PROFILE.format(name="planner", role="program", follow="true", messages="false", channels="")
         (house.root / ".keisei" / "profiles" / "planner.toml").write_text(profile.replace('"script"', '"model"'))
         house.add({"task_type": "answering", "requested_profile_id": "planner", "requested_adapter_id": "model"})
 

@@ -1,4 +1,4 @@
-"""`keisei agent` and `kei-agent-runtime`: compose and prepare a spawn; the durable agents."""
+"""`keisei agent` and `kei-agent-runtime`: compose, prepare, spawn and run an agent; the durable agents."""
 
 import secrets
 import shlex
@@ -13,8 +13,9 @@ import msgspec
 
 from keisei import __version__
 from keisei.cli.noun import noun_group
-from keisei.cli.output import write_whole
+from keisei.cli.output import emit_json, json_option, write_whole
 from keisei.cli.role import docs as role_docs
+from keisei.cli.run import Way, carry, carry_options, intent_of
 from keisei.cli.surroundings import kit_root_option, open_catalog, warn
 from keisei.contracts.check import data_of
 from keisei.engine.compose import compose_task
@@ -23,6 +24,7 @@ from keisei.library.agent import constitution_of
 from keisei.library.load import Loaded
 from keisei.library.spawn import ready_task
 from keisei.records.agent import AgentFile
+from keisei.records.task_spec import TaskSpec
 from keisei.records.wallet import joined
 
 TASK = click.argument("task", type=click.Path(path_type=Path))
@@ -56,6 +58,45 @@ def prepare(task: Path, form: str, kit_root: Path | None) -> int:
     prepared = prepare_task(catalog, spec, shlex.quote(str(task)), time.time_ns() // 1_000_000, secrets.randbits(48))
     click.echo(FORMS[form](prepared))
     return 0
+
+
+@click.command("spawn")
+@TASK
+@kit_root_option
+@json_option
+def spawn(task: Path, kit_root: Path | None, as_json: bool) -> int:
+    """Queue a task file for the next runner, print the agent-id and return. `keisei task wait ID` waits."""
+    from keisei.cli.desk import desk
+    from keisei.cli.intent import accepted
+
+    asked = intent_of(_ready(task, kit_root))
+    with desk() as opened:
+        queued = opened.store.enqueue(accepted(opened, [asked.intent], kit_root))[0]
+        opened.store.ring()
+    if as_json:
+        emit_json({"agent_id": asked.agent_id, "task_id": queued.task_id})
+    else:
+        click.echo(asked.agent_id)
+    return 0
+
+
+@click.command("run")
+@TASK
+@carry_options
+def run(task: Path, timeout_s: float | None, accept_weaker: bool, kit_root: Path | None, as_json: bool) -> int:
+    """Run one task file in the foreground. Exit 0 completed, 2 failed, 3 needs you, 4 over budget, 5 time-out.
+
+    Ctrl-C ends the agent with everything it started and keeps its work (exit 130); a second one leaves at once.
+    """
+    return carry(intent_of(_ready(task, kit_root)), Way(timeout_s, accept_weaker, kit_root, as_json))
+
+
+def _ready(task: Path, kit_root: Path | None) -> TaskSpec:
+    """The task file; its warnings are told. Raises AuthorError with every reason why nobody can be spawned for it."""
+    spec, warnings = ready_task(open_catalog(kit_root), task)
+    for problem in warnings:
+        warn(problem)
+    return spec
 
 
 def _human(prepared: Prepared) -> str:
@@ -101,20 +142,20 @@ def _records(loaded: Loaded) -> dict[str, Any]:
 
 group = noun_group(
     "agent",
-    "Agents: spawns to compose and prepare, and durable identities.",
+    "Agents: spawns to compose, prepare and run, and durable identities.",
     ("display name", "wallets"),
     lambda file: (file.identity.display_name, len(file.wallets)),
     _records,
 )
-group.add_command(compose)
-group.add_command(prepare)
+for _verb in (compose, prepare, spawn, run):
+    group.add_command(_verb)
 
 runtime = click.Group(
     "kei-agent-runtime",
-    help="Compose and prepare agents (the originals' command).",
+    help="Compose, prepare, spawn and run agents (the originals' command).",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")(runtime)
-runtime.add_command(compose)
-runtime.add_command(prepare)
+for _verb in (compose, prepare, spawn, run):
+    runtime.add_command(_verb)
 runtime.add_command(role_docs, name="doc-roles")

@@ -14,6 +14,7 @@ import click
 
 from keisei.cli.desk import WORDS, actor, desk, first_line, grid, reason_option, stamp
 from keisei.cli.output import emit_json, json_option
+from keisei.cli.rehearsal import accept_weaker_option, rehearsal
 from keisei.cli.surroundings import kit_root_option, settings
 from keisei.records.problem import printable
 
@@ -28,25 +29,32 @@ STOPPING = b"stopping: what runs is finished first; once more ends it\n"
 @click.option("--jobs", type=click.IntRange(1, 256), help="Attempts at once; by default `[runner] jobs`.")
 @click.option("--once", is_flag=True, help="Run one task, if there is one, and stop.")
 @click.option("--until-idle", is_flag=True, help="Stop when nothing runs and nothing can be claimed.")
+@accept_weaker_option
 @kit_root_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @click.pass_context
 def group(  # noqa: PLR0913, PLR0917 - one argument an option
-    context: click.Context, jobs: int | None, once: bool, until_idle: bool, kit_root: Path | None, as_json: bool
+    context: click.Context,
+    jobs: int | None,
+    once: bool,
+    until_idle: bool,
+    accept_weaker: bool,
+    kit_root: Path | None,
+    as_json: bool,
 ) -> int:
     """Run tasks until stopped. SIGTERM or Ctrl-C takes nothing new and finishes; a second one ends what runs.
 
     The verbs below steer the runners of this project.
     """
     if context.invoked_subcommand is not None:
-        if any((jobs, once, until_idle, kit_root, as_json)):
+        if any((jobs, once, until_idle, accept_weaker, kit_root, as_json)):
             raise click.UsageError(f"options go behind `{context.invoked_subcommand}`, and these are not its own.")
         return 0
     from keisei.wiring.hall import project_shop, runner_options, shop_runner
 
     tell, own = _json_line if as_json else _plain_line, settings()
     with desk() as opened:
-        shop = project_shop(own, opened.home, opened.store, kit_root)
+        shop = project_shop(own, opened.home, opened.store, kit_root, accept_weaker=accept_weaker, rehearsal=rehearsal)
         options = runner_options(shop.runner, jobs=jobs, once=once, until_idle=until_idle)
         tell("ready", project=opened.home.name, jobs=options.jobs)
         runner = shop_runner(shop, options, lambda line: _tell_line(tell, line), senses=True)

@@ -132,7 +132,7 @@ class Gathered(Struct, frozen=True, kw_only=True):
 
 def gather(library: Material, order: BundleOrder) -> Gathered:
     """Read everything. Raises KeiseiError for what is missing, forbidden, broken or unfit: nothing is left out."""
-    spec = _task_file(order)
+    spec = task_file(order.task_type, order.task)
     told = spec or TaskSpec(task=SpecTask(role=order.profile.role))
     role = spawnable_role(library, told)
     fragments = {name: library.fragment(name) for name in holding(library, told)}
@@ -156,10 +156,11 @@ def gather(library: Material, order: BundleOrder) -> Gathered:
     )
 
 
-def _task_file(order: BundleOrder) -> TaskSpec | None:
-    if order.task_type.payload_schema_id != TASK_FILE:
+def task_file(task_type: TaskTypeSpec, task: TaskRecord) -> TaskSpec | None:
+    """The task file that a payload is; None for a task of another type. Raises ContractViolation for a broken one."""
+    if task_type.payload_schema_id != TASK_FILE:
         return None
-    spec: TaskSpec = build("task.spec", order.task.payload)
+    spec: TaskSpec = build("task.spec", task.payload)
     return spec
 
 

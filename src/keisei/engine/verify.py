@@ -59,6 +59,10 @@ class Case(Struct, frozen=True, kw_only=True):
     """Files that the task asks for by absolute paths, wherever they are, each with the text it must hold, if any."""
     proofs_before: Mapping[str, Entry] = {}
     """Those of them that were there before the harness was started."""
+    tampered: tuple[str, ...] = ()
+    """What changed of the repository that no agent may change: its refs, hooks, configuration, its own metadata."""
+    audit: tuple[str, ...] | None = None
+    """Where the transcript and the gate's log disagree; None where the adapter asks no gate."""
 
     @property
     def policy(self) -> SuccessPolicy:
@@ -280,11 +284,27 @@ def _answer(case: Case, _world: World, _artifacts: list[ArtifactRecord]) -> Repl
     return Reply(status="violated", told=(f"workflow_signal {said}; accepted are {listed(accepted)}",))
 
 
+def _integrity(case: Case, _world: World, _artifacts: list[ArtifactRecord]) -> Reply | None:
+    """Nothing of the repository changed but the files of the worktree."""
+    return Reply(status="violated", told=case.tampered) if case.tampered else None
+
+
+def _audit(case: Case, _world: World, _artifacts: list[ArtifactRecord]) -> Reply | None:
+    """Every tool call of the transcript was judged, as the same call, and none ran because a gate broke."""
+    required = case.task.evidence_requirements
+    asked = case.policy.require_adapter_audit or (required is not None and required.require_adapter_audit)
+    if case.audit is not None:
+        return Reply(status="violated" if case.audit else "held", told=case.audit)
+    return Reply(status="not-applicable", told=("the adapter has no tool calls to audit",)) if asked else None
+
+
 PREDICATES: Final[dict[str, Callable[[Case, World, list[ArtifactRecord]], Reply | None]]] = {
     "engine::artifacts": _artifacts,
     "engine::file-changes": _file_changes,
     "engine::proofs": _proofs,
     "engine::answer": _answer,
+    "engine::integrity": _integrity,
+    "engine::adapter-audit": _audit,
 }
 """What is asked of every claim to be completed, in this order: file changes need to know the artifacts."""
 

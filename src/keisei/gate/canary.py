@@ -35,16 +35,26 @@ def prove(
 
     A policy that allows none of the harmless calls is proved by its refusal alone.
     """
-    said = run(hook, _asked(REFUSED, cwd))
+    asked = questions(judge, cwd)
+    answered([run(hook, each) for each in asked])
+    return len(asked)
+
+
+def questions(judge: Callable[[ToolCall], Judgement], cwd: str) -> list[bytes]:
+    """What the hook is asked: one call that must be refused, and one that must be allowed where the policy has any."""
+    allowed = next(_allowed(judge), None)
+    return [_asked(REFUSED, cwd), *([] if allowed is None else [_asked(allowed, cwd)])]
+
+
+def answered(answers: Sequence[Said]) -> None:
+    """Raise WorldFault unless the first answer is a refusal and the second, where there is one, an allowance."""
+    said = answers[0]
     if said.code != 2 or not said.stderr.strip() or not _is_json(said.stdout):  # noqa: PLR2004 - a refusal's exit code
         raise WorldFault(f"the gate does not refuse: the hook ended with {said.code}", "no work is given without it")
-    for call in _allowed(judge):
-        said = run(hook, _asked(call, cwd))
-        if said.code != 0:
-            reason = said.stderr.decode("utf-8", "replace").strip()
-            raise WorldFault(f"the gate refuses everything: {reason or f'the hook ended with {said.code}'}")
-        return 2
-    return 1
+    for allowance in answers[1:]:
+        if allowance.code != 0:
+            reason = allowance.stderr.decode("utf-8", "replace").strip()
+            raise WorldFault(f"the gate refuses everything: {reason or f'the hook ended with {allowance.code}'}")
 
 
 def _allowed(judge: Callable[[ToolCall], Judgement]) -> Iterator[ToolCall]:

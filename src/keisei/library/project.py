@@ -11,6 +11,7 @@ from keisei.library.document import parse
 from keisei.library.load import Loaded, load
 from keisei.library.shelf import Layer
 from keisei.library.source import read_source
+from keisei.library.workspace import check_workspace
 from keisei.records.adapter import AdapterConfig
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
@@ -82,6 +83,7 @@ def check_project(path: Path, catalog: Catalog, *, root: bool) -> Iterator[Probl
     except AuthorError:  # another layer's file is broken, and told there
         known = set(adapters)
     yield from check_autonomy(catalog, project, known)
+    yield from check_workspace(project)
 
 
 def check_adapter(loaded: Loaded, prefix: tuple[str, ...], adapter_id: str) -> Iterator[Problem]:

@@ -82,6 +82,8 @@ class ClaimOrder(Struct, frozen=True, kw_only=True):
     has used it up is not tried again."""
     approvals: ProjectApprovals = ProjectApprovals()
     """How a person is asked where a budget does not cover a task."""
+    only: tuple[TaskId, ...] | None = None
+    """Only these tasks, whatever else waits; None for any."""
 
 
 class Claimed(Struct, frozen=True, kw_only=True):

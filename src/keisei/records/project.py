@@ -52,6 +52,38 @@ class ProjectSandbox(Record, frozen=True, kw_only=True, rename="kebab"):
 
     read: tuple[str, ...] = ()
     """Toolchain folders an agent may read beside the system's."""
+    processes: Annotated[int, Meta(ge=16, le=1_000_000)] = default(1024)
+    """Processes and threads of one attempt at once."""
+    memory_mb: Annotated[int, Meta(ge=16, le=1_073_741_824)] | None = None
+    """Megabytes of memory of one attempt, all its processes together; None for as much as the machine has."""
+
+
+class ProjectWorkspace(Record, frozen=True, kw_only=True, rename="kebab"):
+    """How much room worktrees, environments and what came of attempts may take."""
+
+    pool: Annotated[int, Meta(ge=1, le=1000)] = default(8)
+    """Worktrees that are kept for the next attempts; `keisei gc` removes free ones beyond it."""
+    keep_days: Annotated[int, Meta(ge=1, le=3650)] = default(30)
+    """How long the work of attempts is kept in refs/keisei/ once its task is over."""
+    environments: Annotated[int, Meta(ge=1, le=1000)] = default(3)
+    """Environments that are kept; the ones used last stay."""
+    min_free_mb: Annotated[int, Meta(ge=0, le=1_073_741_824)] = default(512)
+    """Megabytes that stay free on the disk: below it runners claim nothing and end what they run; 0 for never."""
+    evidence_days: Annotated[int, Meta(ge=1, le=36_500)] | None = None
+    """How long evidence of tasks that are over is kept; None for ever. The ledger is never pruned."""
+
+
+class ProjectPrice(Record, frozen=True, kw_only=True, rename="kebab"):
+    """What a model costs, in US dollars per million tokens."""
+
+    input: Annotated[float, Meta(ge=0)]
+    """Tokens it is told."""
+    output: Annotated[float, Meta(ge=0)]
+    """Tokens it says."""
+    cache_read: Annotated[float, Meta(ge=0)] | None = None
+    """Tokens it is told out of the provider's cache; what fresh ones cost, unless said."""
+    cache_write: Annotated[float, Meta(ge=0)] | None = None
+    """Tokens that are put into that cache; what fresh ones cost, unless said."""
 
 
 class ToolFields(Record, frozen=True, kw_only=True, rename="kebab"):
@@ -198,12 +230,16 @@ class ProjectFile(Record, frozen=True, kw_only=True):
     """What happens to a verified candidate."""
     sandbox: ProjectSandbox | None = None
     """What confinement lets in."""
+    workspace: ProjectWorkspace | None = None
+    """Room for worktrees, environments and what came of attempts."""
     gate: ProjectGate | None = None
     """What the gate is told."""
     runner: ProjectRunner | None = None
     """How tasks are run."""
     budget: ProjectBudget | None = None
     """What may be spent."""
+    prices: dict[str, ProjectPrice] = {}
+    """`[prices."<model>"]`: what models cost."""
     approvals: ProjectApprovals | None = None
     """What needs a person."""
     sensors: dict[str, ProjectSensor] = {}

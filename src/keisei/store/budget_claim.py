@@ -31,6 +31,7 @@ MOST_HOLDS = 100
 
 _FOUND = f"SELECT {TASK}, t.breaker_id, t.seq FROM tasks t WHERE t.ready = 1 %s ORDER BY t.rank, t.seq LIMIT :limit"  # noqa: S608
 _WITHOUT = "AND (t.breaker_id IS NULL OR t.breaker_id NOT IN (%s))"
+_ONLY = "AND t.task_id IN (%s)"
 _UPDATED = "updated_at = CASE WHEN updated_at > :now THEN updated_at ELSE :now END"
 _TAKE = f"""
 UPDATE tasks AS t SET {TAKE}, started_at = COALESCE(started_at, :now), {_UPDATED}
@@ -100,10 +101,15 @@ def _candidate(work: Work, row: Row) -> Candidate:
 
 
 def _found(work: Work, order: ClaimOrder) -> list[Row]:
+    if order.only == ():
+        return []
     without = {f"without_{number}": known(one) for number, one in enumerate(order.without_adapters)}
-    condition = _WITHOUT % ", ".join(f":{one}" for one in without) if without else ""
+    only = {f"only_{number}": known(one) for number, one in enumerate(order.only or ())}
+    conditions = [
+        form % ", ".join(f":{one}" for one in some) for form, some in ((_WITHOUT, without), (_ONLY, only)) if some
+    ]
     limit = len(order.attempt_ids) + MOST_HOLDS if order.attempt_ids else 0
-    return work.run(_FOUND % condition, {**without, "limit": limit})
+    return work.run(_FOUND % " ".join(conditions), {**without, **only, "limit": limit})
 
 
 def _account(work: Work, policy: BudgetPolicy) -> Account:

@@ -28,10 +28,13 @@ TAKEN = f"{TASK}, t.fence, t.postponed, t.depth, t.rank, t.seq"
 _SQLITE = f"""
 UPDATE tasks AS t SET {TAKE}, started_at = COALESCE(started_at, :now), updated_at = max(updated_at, :now)
 WHERE seq IN (
-    SELECT seq FROM tasks INDEXED BY tasks_ready WHERE ready = 1 %s ORDER BY rank, seq LIMIT %d
+    SELECT seq FROM tasks %s WHERE ready = 1 %s ORDER BY rank, seq LIMIT %d
 ) RETURNING {TAKEN.replace("t.", "")}
 """  # noqa: S608 - constants
 _SQLITE_WITHOUT = "AND (breaker_id IS NULL OR breaker_id NOT IN (SELECT value FROM json_each(:without)))"
+# A few tasks by name are found by their names, and not by walking along everything that is ready.
+_SQLITE_READY = "INDEXED BY tasks_ready"
+_SQLITE_ONLY = "AND task_id IN (SELECT value FROM json_each(:only))"
 _ATTEMPT = """
 INSERT INTO attempts (attempt_id, task_id, runner_id, fence, started_at, adapter_id) VALUES (?, ?, ?, ?, ?, ?)
 """
@@ -43,6 +46,7 @@ _FOUND = f"""found AS MATERIALIZED (
     ORDER BY t.rank, t.seq LIMIT %d FOR UPDATE SKIP LOCKED
 )"""  # noqa: S608 - constants
 _POSTGRES_WITHOUT = "AND (t.breaker_id IS NULL OR t.breaker_id <> ALL(:without::text[]))"
+_POSTGRES_ONLY = "AND t.task_id = ANY(:only::text[])"
 _MOVED = f"""moved AS (
     UPDATE tasks t
     SET {TAKE}, started_at = COALESCE(t.started_at, clock.us), updated_at = greatest(t.updated_at, clock.us)
@@ -62,10 +66,14 @@ _MOVED = f"""moved AS (
 
 def claim_sqlite(db: Sqlite, order: ClaimOrder) -> list[Claimed]:
     """Take as many as there are attempt ids, best first. Nothing where the runner is not active, or paused."""
-    statement = sqlite_statement(len(order.attempt_ids), bool(order.without_adapters))
+    statement = sqlite_statement(len(order.attempt_ids), bool(order.without_adapters), order.only is not None)
     with db.write() as cursor:
         now_us = db.now_us()  # in our turn, so that a claim is never older than what made its task claimable
-        params = {"now": now_us, "without": json(list(map(known, order.without_adapters)))}
+        params = {
+            "now": now_us,
+            "without": json(list(map(known, order.without_adapters))),
+            "only": json(list(map(known, order.only or ()))),
+        }
         if not fetched(cursor, MAY, {"runner": known(order.runner_id)}):
             return []
         rows = fetched(cursor, statement, params)
@@ -83,22 +91,25 @@ def claim_postgres(db: Executor, order: ClaimOrder) -> list[Claimed]:
         "runner": known(order.runner_id),
         "attempts": list(map(name, order.attempt_ids)),
         "without": list(map(known, order.without_adapters)),
+        "only": list(map(known, order.only or ())),
     }
-    statement = postgres_statement(len(order.attempt_ids), bool(order.without_adapters))
+    statement = postgres_statement(len(order.attempt_ids), bool(order.without_adapters), order.only is not None)
     rows = db.execute(statement, params) if order.attempt_ids else []
     return [claimed(row, order, row[-1], moment(row[-2])) for row in rows]
 
 
 @cache
-def sqlite_statement(slots: int, without: bool) -> str:  # noqa: FBT001 - two texts
+def sqlite_statement(slots: int, without: bool, only: bool = False) -> str:  # noqa: FBT001, FBT002 - four texts
     """The claim. It reads the index `tasks_ready` from its beginning, and nothing else of the table."""
-    return _SQLITE % (_SQLITE_WITHOUT if without else "", slots)
+    conditions = f"{_SQLITE_WITHOUT if without else ''} {_SQLITE_ONLY if only else ''}"
+    return _SQLITE % ("" if only else _SQLITE_READY, conditions, slots)
 
 
 @cache
-def postgres_statement(slots: int, without: bool) -> str:  # noqa: FBT001 - two texts
+def postgres_statement(slots: int, without: bool, only: bool = False) -> str:  # noqa: FBT001, FBT002 - four texts
     """The claim, attempts and events included."""
-    found = _FOUND % (_POSTGRES_WITHOUT if without else "", slots)
+    conditions = f"{_POSTGRES_WITHOUT if without else ''} {_POSTGRES_ONLY if only else ''}"
+    found = _FOUND % (conditions, slots)
     return chain(CLOCK, found, _MOVED, result="SELECT * FROM taken ORDER BY rank, seq")
 
 

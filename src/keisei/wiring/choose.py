@@ -14,9 +14,8 @@ from keisei.records.profile import SubagentProfile
 from keisei.rules.breaker import is_open
 from keisei.wiring.probe import Prober
 
-RUNNABLE: Final = ("script", "ollama-generate")
-"""Kinds that need no confinement of ours to be run safely enough: a program the operator chose, and a model without
-tools. A harness with tools needs the gate and the sandbox around it."""
+PLAIN: Final = ("script", "ollama-generate")
+"""Kinds that have no tools to gate: a program the operator chose, and a model that only answers."""
 
 
 class Choice(NamedTuple):
@@ -38,18 +37,21 @@ def choose(  # noqa: PLR0913, PLR0917 - a choice has this many grounds
     breakers: Sequence[Breaker],
     probe: Prober,
     now: datetime,
+    *,
+    confines: bool,
 ) -> Choice:
     """The first adapter of the declared order that can be reached.
 
-    Raises Refused for a kind that cannot be run yet, OperatorError for one nobody defines, and a WorldFault that may
-    pass where none can be reached now.
+    Raises Refused for a harness with tools where this runner confines none, OperatorError for one nobody defines, and a
+    WorldFault that may pass where none can be reached now.
     """
     names = _order(claimed, profile)
     known = {each.adapter_id: each for each in breakers}
     chain: list[dict[str, Any]] = []
     for name in names:
         config = registry.adapter(name)
-        _refuse_harness(config)
+        if not confines:
+            _refuse_harness(config)
         fault = _fault(config, known.get(name), probe, now)
         chain.append({"adapter_id": name, "ok": fault is None, "reason": fault or "reachable"})
         if fault is None:
@@ -65,7 +67,7 @@ def _order(claimed: Claimed, profile: SubagentProfile) -> list[AdapterId]:
 
 def _refuse_harness(config: AdapterConfig) -> None:
     kind = kind_of(config)
-    if kind not in RUNNABLE:
+    if kind not in PLAIN:
         raise Refused(
             f"adapter `{config.adapter_id}` is a harness with tools ({kind}), and this runner confines none",
             "use an adapter of kind `script` or `ollama-generate`",

@@ -31,12 +31,17 @@ def surroundings(config: AdapterConfig, own: Mapping[str, str], anchor: Path | N
     Raises OperatorError for an env_file that is not there, not private or not readable. `anchor` is what relative paths
     of the adapter's table are relative to.
     """
-    passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    passed = passed_on()
     plain = getattr(config, "env", None) or {}
     file = getattr(config, "env_file", None)
     secret = read_env_file(_anchored(file, anchor)) if file else {}
     values = tuple(value for value in secret.values() if value)
     return Surroundings({**passed, **plain, **secret, **own}, values, tuple(secret))
+
+
+def passed_on() -> dict[str, str]:
+    """What an attempt is given of this process's own environment."""
+    return {name: os.environ[name] for name in PASSED_ON if name in os.environ}
 
 
 def _anchored(path: str, anchor: Path | None) -> Path:

@@ -2,13 +2,19 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from keisei.records.confinement import Level
 from keisei.records.launch import Call, Exit, Launch, SpoolSummary
 from keisei.sandbox.http import call
 from keisei.sandbox.process import open_process
 from keisei.sandbox.spool import Spool
 from keisei.wiring.switch import Switch
+
+if TYPE_CHECKING:
+    from keisei.sandbox.relay import Relay
+    from keisei.wiring.gatehouse import Admitted
+    from keisei.wiring.watchman import Watchman
 
 
 class Ground(NamedTuple):
@@ -24,6 +30,29 @@ class Ground(NamedTuple):
     """How long a tree may live if no lease is renewed."""
     mark: str
     """The word by which the tree is found, whoever looks for it."""
+    watch: "Watchman | None" = None
+    """Who looks after it while it runs."""
+
+
+class Cell(NamedTuple):
+    """What is around a harness while it runs."""
+
+    launch: Launch | Call
+    """What to run: the harness with everything around it."""
+    told: Launch | Call
+    """The harness alone, as evidence tells it."""
+    layers: tuple[str, ...] = ()
+    """What holds it."""
+    level: Level = "none"
+    """How surely."""
+    admitted: "Admitted | None" = None
+    """The gate's token."""
+    relay: "Relay | None" = None
+    """The road to its model."""
+    watch: "Watchman | None" = None
+    """Looks after it while it runs."""
+    secrets: tuple[str, ...] = ()
+    """Values that are this attempt's alone and stand in no evidence: tokens."""
 
 
 class Executed(NamedTuple):
@@ -49,7 +78,11 @@ def execute(what: Launch | Call, ground: Ground) -> Executed:
 def _run(launch: Launch, spool: Spool, ground: Ground) -> Exit:
     with open_process(launch, lease_s=ground.left_s(), mark=ground.mark, on_output=spool.write) as process:
         ground.switch.attach(process)
+        if ground.watch is not None:
+            ground.watch.watch(process)
         try:
             return process.wait()
         finally:
             ground.switch.attach(None)
+            if ground.watch is not None:
+                ground.watch.rest()

@@ -27,10 +27,22 @@ from keisei.wiring.shop import Shop, shared_folder
 from keisei.wiring.store import Home
 from keisei.wiring.warm import warm
 from keisei.wiring.workshop import AttemptWorkshop
+from keisei.wiring.yard import Rehearsal, Yard
+from keisei.workspace.space import free_bytes
+
+MB = 1024 * 1024
 
 
-def project_shop(settings: Settings, home: Home, store: Store, kit_root: Path | None = None) -> Shop:
-    """What attempts of this project share."""
+def project_shop(  # noqa: PLR0913 - most calls say the first three
+    settings: Settings,
+    home: Home,
+    store: Store,
+    kit_root: Path | None = None,
+    *,
+    accept_weaker: bool = False,
+    rehearsal: Rehearsal | None = None,
+) -> Shop:
+    """What attempts of this project share. With a `rehearsal` harnesses are proved before their first work."""
     start = home.root or Path.cwd()
     return Shop(
         home=home,
@@ -42,6 +54,7 @@ def project_shop(settings: Settings, home: Home, store: Store, kit_root: Path | 
         runner=home.file.runner or ProjectRunner(),
         artifact_folder=lambda task: shared_folder(home.artifacts, task) or home.artifacts / task.task_id,
         name=home.name,
+        yard=Yard(settings, home, accept_weaker=accept_weaker, rehearsal=rehearsal),
     )
 
 
@@ -70,8 +83,25 @@ def shop_runner(shop: Shop, options: Options, tell: Callable[[Line], None], *, s
         held=lambda claimed: paused_by_loop(shop.store, claimed.task),
         chores=Chores(trade),
         tell=tell,
+        full=lambda: disk_is_full(shop.yard),
+        close=shop.yard.close if shop.yard is not None else _nothing,
     )
     return Runner(hall, options)
+
+
+def disk_is_full(yard: Yard | None) -> str | None:
+    """Why there is no room for another attempt; None where there is."""
+    if yard is None:
+        return None
+    free, least = free_bytes(yard.home.folder), yard.workspace.min_free_mb
+    if free is None or free >= least * MB:
+        return None
+    asked = f"`[workspace] min-free-mb` asks for {least}; `keisei gc` tells what may go"
+    return f"{free // MB} MB are free for `{yard.home.folder}`, and {asked}"
+
+
+def _nothing() -> None:
+    """There is nothing to end."""
 
 
 def runner_options(runner: ProjectRunner, *, jobs: int | None, once: bool, until_idle: bool) -> Options:

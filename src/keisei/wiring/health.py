@@ -10,7 +10,7 @@ from keisei.records.adapter import AdapterConfig, ClaudeCodeAdapter, Harness, Ol
 from keisei.records.launch import Call
 from keisei.records.runtime import RuntimeFile
 from keisei.sandbox.http import call
-from keisei.wiring.choose import RUNNABLE, kind_of
+from keisei.wiring.choose import PLAIN, kind_of
 from keisei.wiring.probe import PATIENCE_S, probed
 
 LATEST: Final = ":latest"
@@ -48,8 +48,8 @@ def adapter_health(config: AdapterConfig) -> Health:
     detail = _program(config)
     if not found.ok:
         detail["error"] = found.reason
-    elif kind_of(config) not in RUNNABLE:
-        detail["note"] = "found, but harnesses with tools are not run yet"
+    elif kind_of(config) not in PLAIN:
+        detail["note"] = "found; a harness with tools is run in a project with a keisei.toml, not from here"
     return Health(config.adapter_id, found.ok, detail)
 
 

@@ -14,13 +14,14 @@ from keisei.records.artifact import ArtifactRecord
 from keisei.records.error import IllegalMove, WorldFault
 from keisei.records.finding import FindingRecord
 from keisei.records.move import Claimed
-from keisei.records.snapshot import Looked
+from keisei.records.snapshot import Looked, Snapshot
 from keisei.records.task import TaskRecord
 from keisei.records.task_type import TaskTypeSpec
 from keisei.rules.answer_contract import accepted_signals
 from keisei.rules.claim import Claim
 from keisei.rules.evidence import Keys, keys_of
 from keisei.rules.outcome import decode, judge
+from keisei.wiring.returned import RETURNED, Returned, snapshots
 from keisei.wiring.shop import BEFORE, Before, Result, Shop
 from keisei.workspace.file import look, look_at
 from keisei.workspace.snapshot import take
@@ -59,7 +60,9 @@ def _verified(
     shop: Shop, claimed: Claimed, spec: TaskTypeSpec, claim: Claim, keys: Keys
 ) -> tuple[list[FindingRecord], list[ArtifactRecord]]:
     before = _read(shop, keys.of(BEFORE), Before)
-    folder, cwd = shop.artifact_folder(claimed.task), Path(before.cwd)
+    folder = shop.artifact_folder(claimed.task)
+    returned = _returned(shop, keys)
+    work_before, work_after = _work(before, returned)
     case = Case(
         task=claimed.task,
         attempt_id=claimed.attempt.attempt_id,
@@ -69,13 +72,28 @@ def _verified(
         artifacts_before=before.artifacts,
         artifacts_after=take(folder),
         working_folders=(before.cwd,),
-        work_before=before.workspace,
-        work_after=take(cwd),
+        work_before=work_before,
+        work_after=work_after,
+        tampered=returned.tampered if returned is not None else (),
+        audit=returned.audit if returned is not None else None,
         signals=_signals(shop, claimed.task),
         proofs=shop.proofs(claimed.task),
         proofs_before=before.proofs,
     )
     return verify(case, _Eyes(shop, folder))
+
+
+def _returned(shop: Shop, keys: Keys) -> Returned | None:
+    """What a confined attempt has left beside its result; None of any other."""
+    there = shop.evidence.get(keys.of(RETURNED)) is not None
+    return _read(shop, keys.of(RETURNED), Returned) if there else None
+
+
+def _work(before: Before, returned: Returned | None) -> tuple[Snapshot | None, Snapshot | None]:
+    """The working folder before and after. Of a worktree only what could land counts: ignored files never do."""
+    if returned is not None and returned.staged is not None:
+        return snapshots(returned.staged)
+    return before.workspace, take(Path(before.cwd))
 
 
 def _signals(shop: Shop, task: TaskRecord) -> tuple[str, ...] | None:

@@ -17,7 +17,7 @@ from keisei.engine.settle import Chance
 from keisei.engine.sweep import recover
 from keisei.records.budget import BudgetPolicy
 from keisei.records.error import KeiseiError, WorldFault
-from keisei.records.id import AdapterId, AttemptId, RunnerId
+from keisei.records.id import AdapterId, AttemptId, RunnerId, TaskId
 from keisei.records.move import Claimed, ClaimOrder, NewEvent, Settled, Sweep
 from keisei.records.project import ProjectApprovals
 from keisei.records.runner import Beat, RunnerRecord
@@ -43,6 +43,8 @@ IDLE_NOTE_S: Final = 600.0
 TROUBLE_S: Final = 1.0
 STRAY_S: Final = 1.0
 """How soon an attempt that nobody carries is looked for again."""
+FULL_S: Final = 1.0
+"""How often the disk is looked at."""
 HEAR_S: Final = 1.0
 """How soon an operator's order to end a task is heard."""
 IDLE_HEAR_S: Final = 3.0
@@ -64,6 +66,8 @@ class Options(NamedTuple):
     """Stop after so many attempts; None for no limit."""
     until_idle: bool = False
     """Stop when nothing runs and nothing can be claimed."""
+    only: tuple[TaskId, ...] | None = None
+    """Claim these tasks and no other, and let no other work begin; None for everything there is."""
 
 
 class Line(NamedTuple):
@@ -95,6 +99,10 @@ class Hall(NamedTuple):
     """Why a task that was claimed is not to run after all."""
     chores: "Chores"
     tell: Callable[[Line], None]
+    full: Callable[[], str | None] = lambda: None
+    """Why there is no room for another attempt on this machine; None where there is."""
+    close: Callable[[], None] = lambda: None
+    """Ends what attempts share."""
 
 
 class Runner:
@@ -108,6 +116,7 @@ class Runner:
         self._stops = 0
         self._draining = False
         self._paused: str | None = None
+        self._full: str | None = None
         self._trouble: str | None = None
         self._shut: tuple[AdapterId, ...] = ()
         self._due_at: datetime | None = hall.store.next_due()
@@ -175,7 +184,8 @@ class Runner:
         if self._rhythm.is_time("sweep", STRAY_S if self._stray else self._options.lease_s / BEATS):
             self._recover()
         if not self._is_closing():
-            chores.begin_work(ended=ended)
+            if self._options.only is None:
+                chores.begin_work(ended=ended)
             self._claim()
         chores.go_on(ended=ended)
         self._keep_house()
@@ -183,7 +193,7 @@ class Runner:
 
     def _claim(self) -> None:
         free = self._free()
-        if free <= 0:
+        if free <= 0 or self._is_full():
             return
         if self._due_at is not None and self._due_at <= self._store.now():
             self._store.wake_due()
@@ -197,6 +207,7 @@ class Runner:
             without_adapters=self._shut,
             budget=self._options.budget,
             approvals=self._options.approvals,
+            only=self._options.only,
         )
         try:
             claims = self._store.claim(order)
@@ -209,6 +220,15 @@ class Runner:
         if not claims:  # the claim itself heeds a pause; here it is only told
             self._look_for_a_pause()
             self._note_idle()
+
+    def _is_full(self) -> bool:
+        """Whether the disk has no room for another attempt. Told once, and once more when it has changed."""
+        if self._rhythm.is_time("disk", FULL_S):
+            full = self._hall.full()
+            if full is not None and self._full is None:
+                self._hall.tell(Line("full", detail=full))
+            self._full = full
+        return self._full is not None
 
     def _free(self) -> int:
         free = self._options.jobs - len(self._jobs)
@@ -334,7 +354,8 @@ class Runner:
             return False
         if self._is_closing():
             return True
-        return self._options.until_idle and (self._paused is not None or self._is_idle())
+        stuck = self._paused is not None or self._full is not None
+        return self._options.until_idle and (stuck or self._is_idle())
 
     def _is_idle(self) -> bool:
         """Whether there is nothing to claim, and nothing that would make a task."""
@@ -346,6 +367,7 @@ class Runner:
     def _end(self) -> None:
         self._end_jobs()
         self._hall.chores.stop()
+        self._hall.close()
         self._heart.stop()
         with suppress(WorldFault):  # a store that is away finds out by itself: the lease ends
             self._store.leave(self.runner_id)

@@ -1,18 +1,17 @@
 """Salvage: what an attempt leaves in its run folder is kept or removed, also where its runner is dead."""
 
 import hashlib
-import shutil
 from contextlib import suppress
-from typing import Final
 
 from keisei.records.attempt import TaskAttempt
 from keisei.records.error import KeiseiError
 from keisei.records.move import Claimed
 from keisei.rules.evidence import keys_of
+from keisei.sandbox.group import clear_groups
 from keisei.sandbox.tree import end_marked
-from keisei.wiring.shop import Shop
-
-STREAMS: Final = ("stdout.log", "stderr.log")
+from keisei.wiring.returned import RETURNED
+from keisei.wiring.shop import GROWING, Shop
+from keisei.wiring.site import find_leased, give_back, remove, run_folder
 
 
 def mark_of(attempt: TaskAttempt) -> str:
@@ -21,18 +20,31 @@ def mark_of(attempt: TaskAttempt) -> str:
 
 
 def clear(shop: Shop, claimed: Claimed) -> None:
-    """Remove an attempt's run folder. Never raises."""
-    shutil.rmtree(shop.home.run / claimed.attempt.attempt_id, ignore_errors=True)
+    """Give back an attempt's worktree, its content kept, and remove its run folder. Never raises.
+
+    What another process has left is not trusted to be clean: that worktree is made anew.
+    """
+    leased = find_leased(shop, claimed)
+    if leased is not None:
+        give_back(leased, claimed, kept=has_candidate(shop, claimed), reusable=False)
+    remove(run_folder(shop, claimed))
+
+
+def has_candidate(shop: Shop, claimed: Claimed) -> bool:
+    """Whether everything the attempt did is kept as its candidate."""
+    keys = keys_of(claimed.attempt.attempt_id, claimed.attempt.started_at)
+    return shop.evidence.get(keys.of(RETURNED)) is not None
 
 
 def salvage(shop: Shop, claimed: Claimed) -> None:
     """End what is left of an attempt whose runner is gone, and keep what it had written. Never raises."""
-    folder = shop.home.run / claimed.attempt.attempt_id
+    folder = run_folder(shop, claimed)
     if not folder.is_dir():
         return
     end_marked(mark_of(claimed.attempt))
+    clear_groups()
     keys = keys_of(claimed.attempt.attempt_id, claimed.attempt.started_at)
-    for name in STREAMS:
+    for name in GROWING:
         if (folder / name).is_file():
             with suppress(KeiseiError):
                 shop.evidence.put_file(keys.of(name), folder / name)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -21,8 +21,13 @@ from keisei.wiring.probe import Prober
 from keisei.wiring.registry import CatalogRegistry
 from keisei.wiring.store import Home
 
+if TYPE_CHECKING:
+    from keisei.wiring.yard import Yard
+
 BEFORE: Final = "before.json"
-GROWING: Final = ("stdout.log", "stderr.log")
+GATE_LOG: Final = "gate.jsonl"
+RELAY_LOG: Final = "relay.jsonl"
+GROWING: Final = ("stdout.log", "stderr.log", GATE_LOG, RELAY_LOG)
 """Files that can be read while the attempt runs."""
 
 
@@ -42,8 +47,8 @@ class Before(Struct, frozen=True, kw_only=True):
 
     artifacts: Snapshot
     """The task's artifact folder."""
-    workspace: Snapshot
-    """The folder it works in."""
+    workspace: Snapshot | None
+    """The folder it works in; None for a worktree, whose base is known."""
     cwd: str
     """That folder."""
     proofs: dict[str, Entry] = {}
@@ -68,6 +73,8 @@ class Shop(NamedTuple):
     """What scripts are told as the state folder; None for the attempt's own."""
     proofs: Callable[[TaskRecord], Mapping[str, str | None]] = lambda _task: {}
     """Files a task asks for by their absolute paths, wherever they are, each with the text it must hold, if any."""
+    yard: "Yard | None" = None
+    """What agents are run with; None where only plain programs and models without tools are run."""
 
 
 def shared_folder(artifacts: Path, task: TaskRecord) -> Path | None:

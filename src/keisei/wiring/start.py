@@ -88,9 +88,9 @@ def start(settings: Settings, order: Order) -> Started:
     write_plan(folder / "plans", token, plan)
     socket = folder / "gate.sock"
     try:
-        pid = _spawn(folder)
+        pid = spawn_service(folder).pid
     except (KeiseiError, OSError):
-        _clear(folder)
+        clear_folder(folder)
         raise
     try:
         service = _mark(folder, pid, socket)
@@ -99,28 +99,34 @@ def start(settings: Settings, order: Order) -> Started:
         raise WorldFault(f"the gate service cannot be written down: {error.strerror}", "free some space") from error
     hook = (*client, str(socket), token, order.harness)
     try:
-        prove(hook, _run_hook, lambda call: judge_here().judge(call, without_scripts(policy)), policy.worktree)
+        prove(hook, run_hook, lambda call: judge_here().judge(call, without_scripts(policy)), policy.worktree)
     except KeiseiError:
         stop(service)
         raise
     return Started(pid, str(socket), hook, plan.digest, plan.log, digest)
 
 
-def _run_hook(argv: Sequence[str], text: bytes) -> Said:
+def run_hook(argv: Sequence[str], text: bytes) -> Said:
+    """Ask a hook command, as a harness does."""
     done = run(Launch(argv=tuple(argv), cwd="/", env={}, stdin=text, timeout_s=START_S))
     return Said(done.code, done.stdout, done.stderr)
 
 
-def _spawn(folder: Path) -> int:
+def spawn_service(folder: Path, parent: int | None = None) -> "subprocess.Popen[bytes]":
+    """A service that listens in this folder. Raises WorldFault where it does not start.
+
+    With `parent`, the reading end of a pipe, it ends when nobody holds the other end any more.
+    """
     read_end, write_end = os.pipe()
     argv = [sys.executable, "-I", "-m", "keisei", "gate", "serve", "--folder", str(folder), "--ready", str(write_end)]
+    argv += [] if parent is None else ["--parent", str(parent)]
     with (folder / "service.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - ourselves
             argv,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            pass_fds=(write_end,),
+            pass_fds=(write_end,) if parent is None else (write_end, parent),
             start_new_session=True,
             cwd="/",
             env=_environment(),
@@ -134,8 +140,9 @@ def _spawn(folder: Path) -> int:
         process.wait()
         said = (folder / "service.log").read_text(errors="replace").strip().split("\n")[0].removeprefix("error: ")
         raise WorldFault(f"the gate service does not start: {said or 'it gave no reason'}")
-    process.returncode = 0  # it lives on; nobody waits for it here
-    return process.pid
+    if parent is None:
+        process.returncode = 0  # it lives on; nobody waits for it here
+    return process
 
 
 def _environment() -> dict[str, str]:
@@ -191,10 +198,10 @@ def stop(service: Running) -> None:
         if time.monotonic() > deadline:
             raise WorldFault(f"the gate service {service.pid} does not end")
         time.sleep(0.005)
-    _clear(service.folder)
+    clear_folder(service.folder)
 
 
-def _clear(folder: Path) -> None:
+def clear_folder(folder: Path) -> None:
     """Remove what a service leaves in its folder, and the folder."""
     plans = folder / "plans"
     for path in (*plans.glob("*"), folder / "service.log", folder / "gate.sock", folder / MARK):

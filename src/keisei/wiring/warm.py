@@ -7,11 +7,13 @@ interpreter. What it has learnt it keeps, and any number of threads may use that
 import msgspec
 
 from keisei.contracts.registry import NAMES, record_type
+from keisei.records.decision import GateDecision
 from keisei.records.report import AgentReport
+from keisei.wiring.returned import Returned
 from keisei.wiring.shop import Before, Result
 
 
 def warm() -> None:
     """Have every type learnt, in this thread. Saying it twice costs little."""
-    for each in (*map(record_type, NAMES), AgentReport, Result, Before):
+    for each in (*map(record_type, NAMES), AgentReport, Result, Before, Returned, GateDecision):
         msgspec.json.Decoder(each)

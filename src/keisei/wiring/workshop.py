@@ -1,8 +1,9 @@
 """The workshop: one attempt's bundle, launch, evidence and judgement, done by the rooms."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -13,34 +14,38 @@ from keisei.engine.approval import answers_of
 from keisei.engine.attempt import Judged, Prepared, Ran
 from keisei.engine.budget import allowance, policy_of
 from keisei.engine.bundle import Compiled, compile_bundle
-from keisei.engine.gather import BundleOrder
+from keisei.engine.gather import BundleOrder, task_file
 from keisei.engine.workflow import state_of
 from keisei.records.adapter import AdapterConfig
 from keisei.records.attempt import TaskAttempt
-from keisei.records.error import OperatorError
+from keisei.records.confinement import Level
+from keisei.records.error import OperatorError, WorldFault
 from keisei.records.id import BundleId
-from keisei.records.launch import Launch
+from keisei.records.launch import Exit, Launch
 from keisei.records.move import Claimed
 from keisei.records.profile import SubagentProfile
+from keisei.records.report import AgentReport, HarnessError
+from keisei.records.task_spec import SpecTask, TaskSpec
 from keisei.records.task_type import TaskTypeSpec
 from keisei.rules.evidence import Keys, keys_of
+from keisei.rules.policy import Policy
+from keisei.rules.role import ResolvedRole
 from keisei.rules.section import Earlier, Files
 from keisei.wiring.choose import Choice, choose, kind_of
 from keisei.wiring.environment import Surroundings, surroundings
-from keisei.wiring.execute import Executed, Ground, execute
+from keisei.wiring.execute import Cell, Executed, Ground, execute
 from keisei.wiring.judgement import judged
 from keisei.wiring.leavings import invocation, left_behind, without_secrets
+from keisei.wiring.order import arguments, variables
 from keisei.wiring.registry import CatalogRegistry
-from keisei.wiring.salvage import clear, mark_of
-from keisei.wiring.shop import BEFORE, Before, Result, Shop
-from keisei.wiring.store import make_folder
+from keisei.wiring.returned import RETURNED, leavings_of
+from keisei.wiring.salvage import clear, has_candidate, mark_of
+from keisei.wiring.shop import BEFORE, GROWING, Before, Result, Shop
+from keisei.wiring.site import Site, Wish, give_back, make_site, remove, write_task
 from keisei.wiring.switch import Switch
 from keisei.workspace.file import look_at
-from keisei.workspace.repository import base_of
 from keisei.workspace.snapshot import take
 
-LARGEST_VALUE: Final = 96 * 1024
-"""Bytes of a payload that still travels as a variable; a larger one is a file only."""
 HISTORY: Final = 1000
 MEMORY: Final = 5
 
@@ -52,8 +57,10 @@ class Ready(NamedTuple):
     adapter: Adapter
     compiled: Compiled
     around: Surroundings
-    cwd: Path
-    model: str | None
+    site: Site
+    policy: Policy | None
+    level: Level
+    order: Order
 
 
 class AttemptWorkshop:
@@ -63,53 +70,65 @@ class AttemptWorkshop:
         """`left_s` says how long a tree may live if no lease is renewed any more."""
         self._shop, self._switch, self._left_s = shop, switch, left_s
         self._ready: Ready | None = None
+        self._site: Site | None = None
+        self._clean = False
+        """The kernel kept the worktree's metadata safe, so the worktree may be used again."""
+        self._cleared = False
 
     # --- prepare ------------------------------------------------------------------------------------------------------
 
     def prepare(self, claimed: Claimed) -> Prepared:
-        """Choose the adapter, compile the bundle, make the folders, store what the attempt may see."""
+        """Choose the adapter, take a site, compile the bundle, store what the attempt may see."""
         task, registry = claimed.task, self._shop.registry()
         spec, profile = registry.task_type(task.task_type), registry.profile(task.requested_profile_id)
         choice = self._chosen(claimed, profile, registry)
-        folder = self._folders(claimed)
-        around = surroundings(choice.config, self._own(claimed, folder), self._shop.home.root)
-        compiled = compile_bundle(registry.material, self._order(claimed, choice, spec, profile, around))
-        cwd = self._cwd(choice.config, folder)
-        self._ready = Ready(
-            choice.config, adapter_of(kind_of(choice.config)), compiled, around, cwd, compiled.record.model
-        )
-        keys = self._keys(claimed)
-        self._keep(keys.task, msgspec.json.format(msgspec.json.encode(task)))
-        self._keep(keys.bundle, compiled.document)
-        self._keep(keys.prompt, compiled.prompt)
-        (folder / PROMPT).write_bytes(compiled.prompt)
-        proofs = {path: look_at(path).entry for path in self._shop.proofs(task)}
-        there = {path: entry for path, entry in proofs.items() if entry is not None}
-        before = Before(artifacts=take(self._artifacts(claimed)), workspace=take(cwd), cwd=str(cwd), proofs=there)
-        self._keep(keys.of(BEFORE), msgspec.json.encode(before))
+        adapter = adapter_of(kind_of(choice.config))
+        file = task_file(spec, task)
+        told = file or TaskSpec(task=SpecTask(role=profile.role))
+        role = registry.material.resolved_role(told.task.role)
+        confined = self._shop.yard is not None and is_confined(adapter, role)
+        level = self._shop.yard.level(role.isolation.require) if confined and self._shop.yard is not None else "none"
+        site = self._site = make_site(self._shop, Wish(claimed, choice.config, told, confined))
+        write_task(site, file, msgspec.json.encode(task.payload), task.payload)
+        around = surroundings(choice.config, variables(self._shop, claimed, site), self._shop.home.root)
+        policy = self._policy(registry, told, site) if confined else None
+        compiled = compile_bundle(registry.material, self._order(claimed, choice, spec, profile, around, policy))
+        order = self._adapter_order(claimed, choice.config, compiled, around)
+        self._ready = Ready(choice.config, adapter, compiled, around, site, policy, level, order)
+        self._store(claimed, compiled)
         attempt = replace(
             claimed.attempt,
             adapter_id=choice.config.adapter_id,
             adapter_kind=kind_of(choice.config),
             model=compiled.record.model,
             bundle_id=compiled.record.bundle_id,
-            prompt_path=keys.prompt,
+            prompt_path=self._keys(claimed).prompt,
         )
         return Prepared(attempt=attempt, bundle=compiled.record, events=choice.events)
 
     def _chosen(self, claimed: Claimed, profile: SubagentProfile, registry: CatalogRegistry) -> Choice:
         store = self._shop.store
-        return choose(claimed, profile, registry, store.breakers(), self._shop.probe, store.now())
+        confines = self._shop.yard is not None
+        return choose(claimed, profile, registry, store.breakers(), self._shop.probe, store.now(), confines=confines)
 
-    def _order(
+    def _policy(self, registry: CatalogRegistry, spec: TaskSpec, site: Site) -> Policy:
+        from keisei.wiring.policy import Setting, spec_policy  # noqa: PLC0415 - a runner of scripts needs no gate
+
+        root = self._shop.home.root
+        tree = site.cwd if site.leased is None else Path(site.leased.worktree.path)
+        setting = Setting(tree, root, site.room / "home", (str(site.room / "tmp"),))
+        return spec_policy(registry.catalog, spec, setting, site.folder / "task.toml")
+
+    def _order(  # noqa: PLR0913, PLR0917 - a bundle has this many grounds
         self,
         claimed: Claimed,
         choice: Choice,
         spec: TaskTypeSpec,
         profile: SubagentProfile,
         around: Surroundings,
+        policy: Policy | None,
     ) -> BundleOrder:
-        task, store = claimed.task, self._shop.store
+        task, store, site = claimed.task, self._shop.store, self._here()
         remembers = profile.context_policy.include_recent_memory
         return BundleOrder(
             bundle_id=BundleId(self._shop.new_id()),
@@ -121,16 +140,17 @@ class AttemptWorkshop:
             adapter=choice.config,
             keys=self._keys(claimed),
             files=Files(
-                artifact_folder=str(self._artifacts(claimed)),
-                payload_file=str(self._run_folder(claimed) / "payload.json"),
+                artifact_folder=str(self._shop.artifact_folder(task)),
+                payload_file=str(site.room / "payload.json"),
             ),
             runtime_policy=self._shop.runner.policy,
+            policy=policy,
             state=state_of(store, task),
             memory=tuple(store.memory(task.agent, profile.profile_id, MEMORY)) if remembers else (),
             earlier=self._earlier(claimed),
             answers=answers_of(store, task.task_id),
             budget=allowance(store, task, policy_of(self._shop.home.file.budget)),
-            workspace=base_of(self._cwd(choice.config, self._run_folder(claimed))),
+            workspace=site.workspace,
             secret_names=around.secret_names,
         )
 
@@ -142,124 +162,181 @@ class AttemptWorkshop:
             if each.ended_at is not None
         )
 
-    def _folders(self, claimed: Claimed) -> Path:
-        folder = self._run_folder(claimed)
-        for each in (folder, folder / "home", folder / "tmp", folder / "work", self._artifacts(claimed)):
-            make_folder(each)
-        (folder / "payload.json").write_bytes(msgspec.json.encode(claimed.task.payload))
-        return folder
+    def _adapter_order(
+        self, claimed: Claimed, config: AdapterConfig, compiled: Compiled, around: Surroundings
+    ) -> Order:
+        site = self._here()
+        return Order(
+            config=config,
+            model=compiled.record.model,
+            prompt=compiled.prompt,
+            cwd=str(site.cwd),
+            env=around.env,
+            args=arguments(claimed.task.payload),
+            run_folder=str(site.room.resolve()),
+            settings_files=compiled.settings_files,
+            accept_weaker=self._shop.yard is not None and self._shop.yard.accept_weaker,
+        )
 
-    def _run_folder(self, claimed: Claimed) -> Path:
-        return self._shop.home.run / claimed.attempt.attempt_id
+    def _store(self, claimed: Claimed, compiled: Compiled) -> None:
+        """Evidence of what the attempt may see, and of how everything was before it began."""
+        task, keys, site = claimed.task, self._keys(claimed), self._here()
+        self._keep(keys.task, msgspec.json.format(msgspec.json.encode(task)))
+        self._keep(keys.bundle, compiled.document)
+        self._keep(keys.prompt, compiled.prompt)
+        (site.room / PROMPT).write_bytes(compiled.prompt)
+        proofs = {path: look_at(path).entry for path in self._shop.proofs(task)}
+        there = {path: entry for path, entry in proofs.items() if entry is not None}
+        artifacts = take(self._shop.artifact_folder(task))
+        workspace = None if site.leased is not None else take(site.cwd)
+        before = Before(artifacts=artifacts, workspace=workspace, cwd=str(site.cwd), proofs=there)
+        self._keep(keys.of(BEFORE), msgspec.json.encode(before))
 
-    def _artifacts(self, claimed: Claimed) -> Path:
-        return self._shop.artifact_folder(claimed.task)
-
-    def _cwd(self, config: AdapterConfig, folder: Path) -> Path:
-        """The adapter's folder, else the project's root, else the attempt's own."""
-        root = self._shop.home.root
-        named = getattr(config, "working_dir", None)
-        base = root or folder / "work"
-        cwd = base / Path(named).expanduser() if named else base
-        if not cwd.is_dir():
-            raise OperatorError(f"the working_dir `{cwd}` of adapter `{config.adapter_id}` is not a folder")
-        return cwd.resolve()
-
-    def _own(self, claimed: Claimed, folder: Path) -> dict[str, str]:
-        """What the runtime tells an attempt. A payload that is too large for a variable is a file only."""
-        payload = folder / "payload.json"
-        own = {
-            "HOME": str(folder / "home"),
-            "TMPDIR": str(folder / "tmp"),
-            "KEISEI_ATTEMPT_ID": claimed.attempt.attempt_id,
-            "AGENT_RUNTIME_NAME": self._shop.name,
-            "AGENT_RUNTIME_TASK_ID": claimed.task.task_id,
-            "AGENT_RUNTIME_ATTEMPT_ID": claimed.attempt.attempt_id,
-            "AGENT_RUNTIME_ARTIFACT_DIR": str(self._artifacts(claimed)),
-            "AGENT_RUNTIME_STATE_DIR": str(self._shop.state or folder),
-            "AGENT_RUNTIME_TASK_PAYLOAD_FILE": str(payload),
-        }
-        raw = payload.read_bytes()
-        return own if len(raw) > LARGEST_VALUE else {**own, "AGENT_RUNTIME_TASK_PAYLOAD_JSON": raw.decode("utf-8")}
+    def _here(self) -> Site:
+        if self._site is None:
+            raise OperatorError("the attempt was not prepared here")
+        return self._site
 
     # --- run ----------------------------------------------------------------------------------------------------------
 
     def run(self, claimed: Claimed, prepared: Prepared) -> Ran:
-        """Run the harness; everything it leaves is stored before this returns."""
+        """Run the harness; everything it leaves is stored before this returns.
+
+        Raises WorldFault, which may pass, where the gate died meanwhile or the disk became full.
+        """
         ready = self._ready
         if ready is None:
             raise OperatorError(f"attempt {prepared.attempt.attempt_id} was not prepared here")
-        folder = self._run_folder(claimed)
-        order = Order(
-            config=ready.config,
-            model=ready.model,
-            prompt=ready.compiled.prompt,
-            cwd=str(ready.cwd),
-            env=ready.around.env,
-            args=_arguments(claimed.task.payload),
-            run_folder=str(folder),
-            settings_files=ready.compiled.settings_files,
-        )
-        what = ready.adapter.plan(order)
-        if isinstance(what, Launch):
-            what = replace(what, silence_s=self._shop.runner.silence_s)
-        self._keep(self._keys(claimed).invocation, invocation(what, ready.around))
-        executed = execute(what, self._ground(claimed, folder, ready))
+        with self._opened(claimed, ready) as cell:
+            around = ready.around._replace(secrets=(*ready.around.secrets, *cell.secrets))
+            self._keep(self._keys(claimed).invocation, invocation(cell.told, around))
+            executed = execute(cell.launch, self._ground(claimed, ready, cell))
+        ended = cell.watch.ended if cell.watch is not None else None
+        if ended is not None and ended.kind != "budget":
+            self._with_streams(claimed)
+            raise WorldFault(ended.reason, retryable=True)
         if executed.ended.lease_lost:
             return Ran(attempt=claimed.attempt, interrupted=True)
-        if executed.ended.canceled:
-            return Ran(attempt=self._with_streams(claimed), interrupted=True)
-        return self._returned(claimed, ready, executed)
+        if executed.ended.canceled and ended is None:
+            isolation = (f"tree:{executed.ended.level}", *cell.layers)
+            return Ran(attempt=replace(self._with_streams(claimed), isolation=isolation), interrupted=True)
+        return self._returned(claimed, ready, executed, cell)
+
+    @contextmanager
+    def _opened(self, claimed: Claimed, ready: Ready) -> Iterator[Cell]:
+        """What is around the harness: the sandbox with everything in it, or nothing."""
+        silence_s = self._shop.runner.silence_s
+        yard = self._shop.yard
+        if yard is None or ready.policy is None:
+            what = ready.adapter.plan(ready.order)
+            what = replace(what, silence_s=silence_s) if isinstance(what, Launch) else what
+            yield Cell(launch=what, told=what)
+            return
+        from keisei.wiring.cell import Plan, open_cell  # noqa: PLC0415 - a runner of scripts needs no gate
+        from keisei.wiring.rehearsal import rehearse  # noqa: PLC0415 - as above
+
+        plan = Plan(
+            attempt_id=claimed.attempt.attempt_id,
+            adapter=ready.adapter,
+            order=ready.order,
+            site=ready.site,
+            spec=ready.compiled.spec or TaskSpec(task=SpecTask(role=ready.compiled.role.name)),
+            policy=ready.policy,
+            level=ready.level,
+            network=ready.compiled.role.isolation.network,
+            artifacts=self._shop.artifact_folder(claimed.task),
+            budget=allowance(self._shop.store, claimed.task, policy_of(self._shop.home.file.budget)),
+            silence_s=silence_s,
+        )
+        rehearse(yard, plan)
+        with open_cell(yard, plan) as cell:
+            yield cell
 
     def _with_streams(self, claimed: Claimed) -> TaskAttempt:
         """The attempt with what it printed, stored: whoever ended it wants to know how far it came."""
-        keys, folder = self._keys(claimed), self._run_folder(claimed)
-        for key, name in ((keys.stdout, "stdout.log"), (keys.stderr, "stderr.log")):
-            self._shop.evidence.put_file(key, folder / name)
+        keys, folder = self._keys(claimed), self._here().folder
+        for name in GROWING:
+            if (folder / name).is_file():
+                self._shop.evidence.put_file(keys.of(name), folder / name)
         return replace(claimed.attempt, stdout_path=keys.stdout, stderr_path=keys.stderr)
 
-    def _ground(self, claimed: Claimed, folder: Path, ready: Ready) -> Ground:
+    def _ground(self, claimed: Claimed, ready: Ready, cell: Cell) -> Ground:
         return Ground(
-            folder=folder,
+            folder=ready.site.folder,
             output_cap=self._shop.runner.output_cap,
-            secrets=ready.around.secrets,
+            secrets=(*ready.around.secrets, *cell.secrets),
             switch=self._switch,
             left_s=self._left_s,
             mark=mark_of(claimed.attempt),
+            watch=cell.watch,
         )
 
-    def _returned(self, claimed: Claimed, ready: Ready, executed: Executed) -> Ran:
-        folder = self._run_folder(claimed)
-        report = ready.adapter.read(executed.ended, left_behind(folder, ready.adapter.leaves))
-        report = without_secrets(report, ready.around.secrets)
-        ended = replace(executed.ended, stdout=b"", stderr=b"")
-        result = Result(ended=ended, report=report, kept=executed.kept)
-        keys, claimed = self._keys(claimed), replace(claimed, attempt=self._with_streams(claimed))
-        self._keep(keys.last_message, _utf8(report.text or ""))
+    def _returned(self, claimed: Claimed, ready: Ready, executed: Executed, cell: Cell) -> Ran:
+        site, keys = ready.site, self._keys(claimed)
+        ended, report = self._report(ready, executed, cell)
+        result = Result(ended=replace(ended, stdout=b"", stderr=b""), report=report, kept=executed.kept)
+        attempt = self._with_streams(claimed)
+        self._keep(keys.last_message, (report.text or "").encode("utf-8", "replace"))
         self._keep(keys.result, msgspec.json.format(msgspec.json.encode(result)))
-        attempt = replace(
-            claimed.attempt,
-            last_message_path=keys.last_message,
-            result_path=keys.result,
-            model=report.model or claimed.attempt.model,
-            usage=report.usage,
-            session_ref=report.session_ref,
-            exit_signal=executed.ended.signal or None,
-            isolation=(f"tree:{executed.ended.level}",),
+        isolation = (f"tree:{ended.level}", *cell.layers)
+        summary = None
+        if site.confined:
+            returned, diff, summary = leavings_of(site, claimed, report, cell)
+            self._clean = cell.level == "full" and not returned.tampered
+            self._keep(keys.diff, diff)
+            self._keep(keys.of(RETURNED), msgspec.json.format(msgspec.json.encode(returned)))
+        return Ran(
+            attempt=replace(
+                attempt,
+                last_message_path=keys.last_message,
+                result_path=keys.result,
+                model=report.model or claimed.attempt.model,
+                usage=report.usage,
+                session_ref=report.session_ref,
+                exit_signal=ended.signal or None,
+                isolation=isolation,
+                gate_summary=summary,
+                diagnostics={"workspace": list(site.facts.notes())} if site.facts and site.facts.notes() else None,
+            )
         )
-        return Ran(attempt=attempt)
+
+    def _report(self, ready: Ready, executed: Executed, cell: Cell) -> tuple[Exit, AgentReport]:
+        """What the harness says, without secrets; what the relay has counted where it says nothing of usage."""
+        ended = executed.ended
+        spent = cell.watch.ended if cell.watch is not None else None
+        ended = replace(ended, canceled=False) if spent is not None else ended
+        report = ready.adapter.read(ended, left_behind(ready.site.room, ready.adapter.leaves))
+        report = without_secrets(report, (*ready.around.secrets, *cell.secrets))
+        if spent is not None:
+            report = replace(report, error=HarnessError(kind="limit", message=spent.reason))
+        if report.usage is None and cell.relay is not None:
+            report = replace(report, usage=cell.relay.usage())
+        return ended, report
 
     # --- judge --------------------------------------------------------------------------------------------------------
 
     def judge(self, claimed: Claimed) -> Judged:
-        """Decode what the harness left and verify it, from evidence alone."""
-        return judged(self._shop, claimed)
+        """Decode what the harness left and verify it, from evidence alone.
+
+        The worktree goes back before the attempt is settled: nobody looks after one that is settled any more.
+        """
+        found = judged(self._shop, claimed)
+        self.clear(claimed)
+        return found
 
     # --- clear --------------------------------------------------------------------------------------------------------
 
     def clear(self, claimed: Claimed) -> None:
-        """Remove the attempt's run folder."""
-        clear(self._shop, claimed)
+        """Give back the worktree, whatever no candidate holds kept, and remove the attempt's run folder. Once."""
+        if self._cleared:
+            return
+        self._cleared = True
+        site = self._site
+        if site is None or site.leased is None:
+            clear(self._shop, claimed)
+            return
+        give_back(site.leased, claimed, kept=has_candidate(self._shop, claimed), reusable=self._clean)
+        remove(site.folder)
 
     def _keys(self, claimed: Claimed) -> Keys:
         return keys_of(claimed.attempt.attempt_id, claimed.attempt.started_at)
@@ -268,11 +345,6 @@ class AttemptWorkshop:
         self._shop.evidence.put(key, data)
 
 
-def _arguments(payload: Mapping[str, Any]) -> tuple[str, ...]:
-    """The arguments a payload gives to a script; what is no text is left out, as in the original."""
-    args = payload.get("args")
-    return tuple(each for each in args if isinstance(each, str)) if isinstance(args, list) else ()
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
+def is_confined(adapter: Adapter, role: ResolvedRole) -> bool:
+    """Whether the sandbox stands around an attempt: every harness with tools; a program whose role asks for it."""
+    return adapter.gate == "native" or (adapter.kind == "script" and role.isolation.require != "none")

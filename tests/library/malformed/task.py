@@ -161,7 +161,7 @@ CASES = [
         "dangling",
         ('role = "edit-local"', 'role = ‸"zzz"'),
         says="role `zzz` does not exist",
-        hint="known roles: auditor, edit-local, edit-shared, explorer, git-ops, merger, read-only",
+        hint="known roles: auditor, edit-local, edit-shared, explorer, git-ops, merger, program, read-only",
     ),
     case(
         "role-is-a-path",

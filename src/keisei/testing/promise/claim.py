@@ -3,11 +3,13 @@
 # ruff: noqa: PLR2004 - expected values are plain numbers
 
 from datetime import timedelta
+from typing import Any
 
 from msgspec.structs import replace
 
+from keisei.records.budget import Amount, BudgetPolicy
 from keisei.records.error import KeiseiError
-from keisei.records.id import AttemptId, RunnerId
+from keisei.records.id import AdapterId, AttemptId, RunnerId, TaskId
 from keisei.records.move import Claimed, ClaimOrder, PauseOrder
 from keisei.rules.task import AGEING_S
 from keisei.testing.promise.book import PARTIES, at_once, promise
@@ -252,3 +254,57 @@ def a_task_that_was_tried_often_enough_is_not_claimed(desk: Desk) -> None:
 
     with desk.unchanged(), refused():
         desk.store.settle(forged)
+
+
+@promise
+def a_claim_for_certain_tasks_takes_no_other(desk: Desk) -> None:
+    """However good the others are; those that are not there, or not ready, are not waited for."""
+    (urgent,) = desk.queue(priority=9)
+    named = desk.queue(2)
+    (later,) = desk.queue(available_at=desk.clock.now() + timedelta(hours=1))
+    runner = desk.runner()
+
+    assert _ids(_claim_only(desk, runner, [later, TaskId("nobody's")])) == []
+    assert _ids(_claim_only(desk, runner, [])) == []
+    assert _ids(_claim_only(desk, runner, [named[1], later])) == [named[1]]
+    assert _ids(_claim_only(desk, runner, [named[1]])) == []
+    assert _ids(desk.claim(runner, 9)) == [urgent, named[0]]
+
+
+@promise
+def a_claim_for_certain_tasks_heeds_what_every_claim_heeds(desk: Desk) -> None:
+    """A pause, an adapter that is out, the order of the queue, and how many were asked for."""
+    low, high = desk.queue(breaker_id="codex")[0], desk.queue(priority=1)[0]
+    runner = desk.runner()
+
+    _pause(desk, "all", paused=True)
+    assert _claim_only(desk, runner, [low, high]) == []
+    _pause(desk, "all", paused=False)
+    assert _ids(_claim_only(desk, runner, [low], without_adapters=(AdapterId("codex"),))) == []
+    assert _ids(_claim_only(desk, runner, [low, high], 1)) == [high]
+    assert _ids(_claim_only(desk, runner, [low, high])) == [low]
+
+
+@promise
+def a_claim_within_budgets_for_certain_tasks_takes_no_other(desk: Desk) -> None:
+    """The same, where what it may spend is reserved; a task that was not named is not held either."""
+    (other,) = desk.queue(priority=9)
+    held, named = desk.queue(2)
+    runner = desk.runner()
+
+    assert _claim_only(desk, runner, [], budget=BudgetPolicy(task=Amount(tokens=0))) == []
+    assert _claim_only(desk, runner, [held], budget=BudgetPolicy(task=Amount(tokens=0))) == []
+    assert _ids(_claim_only(desk, runner, [named], budget=BudgetPolicy(task=Amount(tokens=100)))) == [named]
+    assert (desk.read(other).status, desk.life(other)) == ("pending", ["task_enqueued"])
+    assert "budget_exhausted" in desk.life(held)
+
+
+def _claim_only(
+    desk: Desk,
+    runner: RunnerId,
+    only: list[TaskId],
+    number: int = 9,
+    **more: Any,  # noqa: ANN401 - fields of ClaimOrder
+) -> list[Claimed]:
+    ids = tuple(AttemptId(desk.name("attempt")) for _ in range(number))
+    return desk.store.claim(ClaimOrder(runner_id=runner, attempt_ids=ids, only=tuple(only), **more))

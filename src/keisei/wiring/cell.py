@@ -1,0 +1,215 @@
+"""The cell of one attempt: its gate, its road to the model and the sandbox around both, open while the harness runs."""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from keisei.adapters.port import Adapter, Order, Place
+from keisei.adapters.upstream import EXPECTED, inside, upstream_of
+from keisei.records.adapter import AdapterConfig
+from keisei.records.confinement import Confinement, Level
+from keisei.records.error import OperatorError, Refused, WorldFault
+from keisei.records.intent import Budget
+from keisei.records.launch import Launch
+from keisei.records.relay import Allowance, Price, Upstream
+from keisei.records.task_spec import TaskSpec
+from keisei.rules.policy import Policy
+from keisei.sandbox.confine import Confined, confine
+from keisei.sandbox.reach import program_reads
+from keisei.sandbox.relay import Relay
+from keisei.wiring.canary import Nest, prove_hook
+from keisei.wiring.confinement import RELAY_PORT, Bounds, Road, confined_to
+from keisei.wiring.execute import Cell
+from keisei.wiring.gatehouse import Admitted
+from keisei.wiring.shop import GATE_LOG, RELAY_LOG
+from keisei.wiring.site import Site
+from keisei.wiring.sockets import runtime_folder
+from keisei.wiring.watchman import GATE_DIED, Watchman
+from keisei.wiring.yard import Yard
+
+HARNESSES: Final[Mapping[str, str]] = {"claude-code": "claude", "codex": "codex", "hermes-agent": "hermes"}
+"""How each kind calls itself to the gate."""
+PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+class Plan(NamedTuple):
+    """What a cell is opened for."""
+
+    attempt_id: str
+    adapter: Adapter
+    order: Order
+    """Without guard, address and confinement: the cell adds them."""
+    site: Site
+    spec: TaskSpec
+    policy: Policy
+    level: Level
+    network: str
+    artifacts: Path
+    budget: Budget | None
+    silence_s: float | None = None
+    """How long it may print nothing."""
+    upstream: Upstream | None = None
+    """The model's server; None for the one that the adapter's table names."""
+
+
+@contextmanager
+def open_cell(yard: Yard, plan: Plan) -> Iterator[Cell]:
+    """Everything an agent needs, and nothing else. Raises KeiseiError where a part does not stand or does not hold.
+
+    Closing it takes away the token, the relay and the sandbox's own leavings; the logs stay in the attempt's folder.
+    """
+    with ExitStack() as stack:
+        native = plan.adapter.gate == "native"
+        admitted = _admitted(yard, plan, stack) if native else None
+        watch = Watchman(yard, admitted, plan.site.folder)
+        way = _way(yard, plan, watch, stack) if native else Way(None, Road(None, None), None, dict(plan.order.env), "")
+        order = _order(plan, admitted, way)
+        told = plan.adapter.plan(order)
+        if not isinstance(told, Launch):
+            raise Refused(f"adapter `{plan.order.config.adapter_id}` starts no program", "it cannot be confined")
+        told = replace(told, silence_s=plan.silence_s)
+        confinement = confined_to(_bounds(yard, plan, admitted, told), way.road)
+        confined = _held(told, confinement=confinement, yard=yard, stack=stack)
+        if admitted is not None:
+            also = partial(_held, confinement=confinement, yard=yard, stack=stack)
+            nest = Nest(plan.site.room, plan.site.cwd, _few(way.env), lambda launch: also(launch).launch)
+            _prove(yard, admitted, plan.policy, nest)
+        yield Cell(
+            launch=confined.launch,
+            told=told,
+            layers=(*(("hooks",) if native else ()), *confined.layers, *(("relay",) if way.relay else ())),
+            level=confined.level,
+            admitted=admitted,
+            relay=way.relay,
+            watch=watch,
+            secrets=tuple(each for each in (admitted and admitted.token, way.token) if each),
+        )
+
+
+def _prove(yard: Yard, admitted: Admitted, policy: Policy, nest: Nest) -> None:
+    """The canary. Raises WorldFault, which may pass where the gate was killed meanwhile: the next one may live."""
+    try:
+        prove_hook(admitted.hook, policy, nest)
+    except WorldFault as fault:
+        if yard.gatehouse.is_alive(admitted):
+            raise
+        raise WorldFault(GATE_DIED, retryable=True) from fault
+
+
+class Way(NamedTuple):
+    """How the harness reaches its model."""
+
+    relay: Relay | None
+    road: Road
+    address: str | None
+    env: dict[str, str]
+    """What the harness gets, without what only the relay knows."""
+    token: str
+
+
+def has_own_network(yard: Yard, plan: Plan) -> bool:
+    """Whether the attempt's network holds nothing but the road to its model."""
+    return yard.machine.bwrap is not None and plan.network == "none"
+
+
+def _few(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: env[name] for name in ("PATH", "LANG", "KEISEI_ATTEMPT_ID") if name in env}
+
+
+def _held(launch: Launch, *, confinement: Confinement, yard: Yard, stack: ExitStack) -> Confined:
+    """A program in this sandbox; whether the machine's level will do was asked before."""
+    confined = confine(launch, confinement, yard.machine, "none")
+    stack.callback(confined.close)
+    return confined
+
+
+def _admitted(yard: Yard, plan: Plan, stack: ExitStack) -> Admitted:
+    harness = HARNESSES[plan.adapter.kind]
+    admitted = yard.gatehouse.admit(plan.policy, harness, plan.attempt_id, plan.site.folder / GATE_LOG)
+    stack.callback(yard.gatehouse.dismiss, admitted)
+    return admitted
+
+
+def _way(yard: Yard, plan: Plan, watch: Watchman, stack: ExitStack) -> Way:
+    config = plan.order.config
+    upstream = plan.upstream or upstream_of(config, plan.order.env)
+    env = {name: value for name, value in plan.order.env.items() if name.casefold() not in PROXIES}
+    if upstream is None:
+        raise OperatorError(
+            f"adapter `{config.adapter_id}` names neither a key nor an address of its model's server",
+            f"write a line `{EXPECTED[plan.adapter.kind]}=...` into a file of mode 0600, and name it as its `env_file`",
+        )
+    token = secrets.token_urlsafe(24)
+    socket = runtime_folder(yard.settings) / f"relay-{token[:8]}.sock" if has_own_network(yard, plan) else None
+    log = plan.site.folder / RELAY_LOG
+    relay = stack.enter_context(
+        Relay(upstream, token, _allowance(yard, plan), socket=socket, log=log, on_spent=watch.end)
+    )
+    address = f"http://127.0.0.1:{RELAY_PORT if socket else relay.port}"
+    kept = {name: value for name, value in env.items() if name not in upstream.key_names}
+    road = Road(None if socket is None else str(socket), relay.port)
+    return Way(relay, road, address, kept | inside(config, address, token), token)
+
+
+def _allowance(yard: Yard, plan: Plan) -> Allowance:
+    budget = plan.budget or Budget()
+    prices = {
+        model: Price(input=each.input, output=each.output, cache_read=each.cache_read, cache_write=each.cache_write)
+        for model, each in yard.home.file.prices.items()
+    }
+    return Allowance(max_tokens=budget.max_tokens, max_cost_usd=budget.max_cost_usd, prices=prices)
+
+
+def _order(plan: Plan, admitted: Admitted | None, way: Way) -> Order:
+    order = replace(
+        plan.order,
+        env=way.env,
+        confined=plan.level != "none",
+        model_address=way.address,
+        max_cost_usd=None if plan.budget is None else plan.budget.max_cost_usd,
+    )
+    if admitted is None:
+        return order
+    place = Place(
+        room=str(plan.site.room.resolve()),
+        worktree=str(plan.site.cwd if plan.site.leased is None else plan.site.leased.worktree.path),
+        model=plan.order.model,
+        model_address=way.address,
+    )
+    guard = plan.adapter.guard(admitted.hook, place)
+    if guard is not None and plan.adapter.home is not None:
+        lay_out(plan.site.room / plan.adapter.home, guard.files)
+    return replace(order, guard=guard)
+
+
+def lay_out(home: Path, files: Mapping[str, str]) -> None:
+    """Write the harness's own files into its private home."""
+    for name, text in files.items():
+        path = home / name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _bounds(yard: Yard, plan: Plan, admitted: Admitted | None, told: Launch) -> Bounds:
+    config: AdapterConfig = plan.order.config
+    reads = program_reads(told.argv[0], told.env.get("PATH", ""))
+    if admitted is not None:
+        reads = (*reads, admitted.client, *(each for each in admitted.hook[:-3] if each.startswith("/")))
+    return Bounds(
+        cwd=plan.site.cwd if plan.site.leased is None else Path(plan.site.leased.worktree.path),
+        worktree=None if plan.site.leased is None else plan.site.leased.worktree,
+        spec=plan.spec,
+        outside=plan.site.folder,
+        room=plan.site.room,
+        artifacts=plan.artifacts,
+        sandbox=getattr(config, "sandbox", None),
+        network="open" if plan.network == "open" else "none",
+        project=yard.sandbox,
+        reads=reads,
+        sockets=() if admitted is None else (admitted.socket,),
+    )

@@ -1,0 +1,88 @@
+"""The project's environment: built once for each key on the base, and given to worktrees as a copy."""
+
+from pathlib import Path
+from typing import Final
+
+from keisei.records.confinement import Confinement, Limits
+from keisei.records.error import OperatorError, WorldFault
+from keisei.records.launch import Launch
+from keisei.records.project import ProjectEnvironment
+from keisei.records.worktree import RepositoryFacts, Worktree
+from keisei.sandbox.confine import confine
+from keisei.sandbox.process import run
+from keisei.wiring.environment import passed_on
+from keisei.wiring.shop import Shop
+from keisei.wiring.store import make_folder
+from keisei.wiring.yard import Yard
+from keisei.workspace.environment import this_platform
+from keisei.workspace.git import asked, shared
+from keisei.workspace.removal import remove
+
+SETUP_S: Final = 1800.0
+LAST_WORDS: Final = 2000
+
+
+def equip(shop: Shop, yard: Yard, facts: RepositoryFacts, worktree: Worktree, scratch: Path) -> str | None:
+    """Give the worktree what `[environment]` asks for; the environment's key, None where nothing is asked for.
+
+    A set-up has its home in `scratch`, which is gone afterwards. Raises OperatorError where it fails, with its last
+    words, and WorldFault, which may pass, where somebody killed it.
+    """
+    setting = shop.home.file.environment
+    if setting is None:
+        return None
+    _check_ignored(worktree, setting)
+    key = yard.environments.key(lambda path: _file_at(facts, worktree.base, path), setting, this_platform())
+    found = yard.environments.find(key)
+    if found is None:
+        tree = Path(worktree.path)
+        yard.environments.build(key, tree, setting.keep, lambda: _set_up(yard, setting, tree, scratch))
+        return key
+    yard.environments.give(found, Path(worktree.path))
+    return key
+
+
+def _check_ignored(worktree: Worktree, setting: ProjectEnvironment) -> None:
+    """Raise OperatorError for a kept path that the repository does not ignore: it would count as the agent's work."""
+    surroundings = {"GIT_DIR": worktree.git_dir, "GIT_WORK_TREE": worktree.path}
+    for path in setting.keep:
+        as_folder = f"{path.rstrip('/')}/"  # it is not there yet, and `/path/` in a .gitignore is about folders only
+        if asked(("check-ignore", "-q", "--no-index", "--", as_folder), surroundings, worktree.path).code != 0:
+            message = f"`[environment] keep` names `{path}`, which the repository does not ignore"
+            raise OperatorError(message, f"commit a .gitignore with a line `/{path}`")
+
+
+def _file_at(facts: RepositoryFacts, base: str, path: str) -> bytes | None:
+    """A file as the base has it; None where it has none."""
+    try:
+        return shared(facts.common_dir, "cat-file", "blob", f"{base}:{path}")
+    except WorldFault:
+        return None
+
+
+def _set_up(yard: Yard, setting: ProjectEnvironment, tree: Path, scratch: Path) -> None:
+    """Run the set-up, with network and a home of its own, able to write nothing but the worktree and that home."""
+    home, temporary = scratch / "home", scratch / "tmp"
+    for each in (scratch, home, temporary):
+        make_folder(each)
+    env = passed_on() | {"HOME": str(home), "TMPDIR": str(temporary)}
+    launch = Launch(argv=("/bin/sh", "-c", setting.setup), cwd=str(tree), env=env, timeout_s=SETUP_S)
+    bounds = Confinement(
+        write=(str(tree), str(scratch.resolve())),
+        protect=(f"{tree}/.git",),
+        read=tuple(str(Path(each).expanduser().resolve()) for each in yard.sandbox.read),
+        network="open",
+        limits=Limits(processes=yard.sandbox.processes),
+    )
+    confined = confine(launch, bounds, yard.machine, "none")
+    try:
+        done = run(confined.launch, keeper=True)
+    finally:
+        confined.close()
+        remove(scratch)
+    if done.code is None:
+        raise WorldFault(f"the set-up of the environment `{setting.setup}` was killed", retryable=True)
+    if done.code != 0:
+        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()[-LAST_WORDS:]
+        how = "ran out of time" if done.timed_out else f"ended with exit {done.code}"
+        raise OperatorError(f"the set-up of the environment `{setting.setup}` {how}: {said.splitlines()[-1:]}")

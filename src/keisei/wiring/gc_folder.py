@@ -1,0 +1,105 @@
+"""Environments, folders of attempts, sockets and evidence that are left over."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from keisei.records.attempt import TaskAttempt
+from keisei.records.move import NewEntry
+from keisei.rules.evidence import keys_of
+from keisei.wiring.deserted import deserted
+from keisei.wiring.leftover import Leftover, Premises
+from keisei.workspace.environment import Environments
+from keisei.workspace.removal import remove
+from keisei.workspace.space import size_of
+
+PASSING: Final = ("setup-", "rehearsal-")
+"""Folders in which an environment is set up, or a harness is proved."""
+PASSED: Final = timedelta(days=1)
+"""None of that takes so long."""
+
+
+def environments(around: Premises) -> Iterator[Leftover]:
+    """Environments beyond those used last, and drafts of setups that were never finished."""
+    stored = Environments(around.home.folder / "environments")
+    kept = stored.kept()
+    beyond = {each.name for each in [each for each in kept if each.whole][around.limits.environments :]}
+    for each in kept:
+        if not each.whole or each.name in beyond:
+            reason = f"{around.limits.environments} used later are kept" if each.whole else "its setup never finished"
+            yield Leftover("environment", each.name, size_of(each.folder), reason, _forgetting(stored, each.name))
+
+
+def _forgetting(stored: Environments, name: str) -> Callable[[], bool]:
+    return lambda: stored.drop(name)
+
+
+def run_folders(around: Premises) -> Iterator[Leftover]:
+    """What attempts needed while they ran."""
+    for folder in _folders(around.home.run):
+        attempt = around.attempt(folder.name)
+        if folder.name.startswith(PASSING):
+            if _touched(folder) < around.now - PASSED:
+                yield Leftover("run", folder.name, size_of(folder), "it is over for long", _removing(folder))
+        elif attempt is None:
+            if _touched(folder) < around.stale_before:
+                reason = "its attempt is not known here"
+                yield Leftover("run", folder.name, size_of(folder), reason, _removing(folder))
+        elif around.is_over(attempt):
+            yield Leftover("run", folder.name, size_of(folder), "its attempt is over", _removing(folder))
+
+
+def sockets(around: Premises) -> Iterator[Leftover]:
+    """What services that are gone have left, this user's of every project."""
+    for folder in deserted(around.sockets) if around.sockets is not None else ():
+        yield Leftover("socket", folder.name, size_of(folder), "nobody listens there", _removing(folder))
+
+
+def evidence(around: Premises) -> Iterator[Leftover]:
+    """Evidence of tasks that are over, where somebody has said how long it is kept."""
+    days = around.limits.evidence_days
+    if days is None:
+        return
+    before = around.now - timedelta(days=days)
+    for folder in (each for month in _folders(around.home.evidence / "attempts") for each in _folders(month)):
+        attempt = around.attempt(folder.name)
+        over = around.finished_at(attempt) if attempt is not None else None
+        if attempt is not None and over is not None and over < before:
+            reason = f"its task is over for more than {days} days"
+            size = size_of(folder)
+            yield Leftover("evidence", folder.name, size, reason, _erasing(around, attempt, folder))
+
+
+def _erasing(around: Premises, attempt: TaskAttempt, folder: Path) -> Callable[[], bool]:
+    def act() -> bool:
+        # Said before it is done: a row about files that are still there is harmless, the other way round is not.
+        body = {"task_id": attempt.task_id, "folder": keys_of(attempt.attempt_id, attempt.started_at).folder}
+        entry = NewEntry(kind="evidence_removed", actor=around.actor, subject=attempt.attempt_id, body=body)
+        around.store.append(entry)
+        remove(folder)
+        return True
+
+    return act
+
+
+def _removing(folder: Path) -> Callable[[], bool]:
+    def act() -> bool:
+        remove(folder)
+        return True
+
+    return act
+
+
+def _folders(above: Path) -> Iterable[Path]:
+    try:
+        return sorted(each for each in above.iterdir() if each.is_dir() and not each.is_symlink())
+    except OSError:
+        return ()
+
+
+def _touched(folder: Path) -> datetime:
+    try:
+        return datetime.fromtimestamp(folder.lstat().st_mtime, UTC)
+    except OSError:
+        return datetime.now(UTC)

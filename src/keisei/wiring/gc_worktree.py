@@ -1,0 +1,86 @@
+"""Worktrees and references that are left over. The work in a worktree becomes a reference before it is removed."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+from keisei.records.worktree import Worktree
+from keisei.wiring.leftover import Leftover, Premises
+from keisei.workspace.pool import Pool, Slot
+from keisei.workspace.ref import Kept, drop_ref, find_ref, refs
+from keisei.workspace.space import size_of
+from keisei.workspace.stage import stage
+
+KINDS: Final[tuple[Literal["candidate", "salvage"], ...]] = ("candidate", "salvage")
+
+
+def worktrees(around: Premises) -> Iterator[Leftover]:
+    """Worktrees of attempts that are over, and free ones beyond what the pool keeps."""
+    pool = around.pool()
+    if pool is None:
+        return
+    slots = [slot for slot in pool.slots() if Path(slot.path).is_dir()]
+    for slot in slots:
+        reason = _why_owned(around, slot)
+        if reason is not None and slot.attempt is not None:
+            yield Leftover("worktree", slot.name, size_of(Path(slot.path)), reason, _salvaging(pool, slot.attempt))
+    free = sorted((slot for slot in slots if slot.attempt is None and not slot.locked), key=lambda each: each.last_used)
+    for slot in free[: max(0, len(slots) - around.limits.pool)]:
+        reason = f"free, and the pool keeps {around.limits.pool}"
+        yield Leftover("worktree", slot.name, size_of(Path(slot.path)), reason, _discarding(pool, slot.name))
+
+
+def _why_owned(around: Premises, slot: Slot) -> str | None:
+    """Why a worktree that names an attempt may go; None where it may not, and where nobody can say whose it is."""
+    if not slot.attempt or slot.locked:
+        return None
+    attempt = around.attempt(slot.attempt)
+    if attempt is None:
+        return f"attempt {slot.attempt} is not known here" if slot.last_used < around.stale_before else None
+    return f"attempt {slot.attempt} is over; its work is kept as a reference" if around.is_over(attempt) else None
+
+
+def _salvaging(pool: Pool, attempt_id: str) -> Callable[[], bool]:
+    def act() -> bool:
+        leased = pool.find(attempt_id)
+        if leased is None:
+            return False
+        try:
+            _keep(leased.worktree, attempt_id)
+        except BaseException:
+            leased.leave()
+            raise
+        leased.release(reusable=False)
+        return True
+
+    return act
+
+
+def _keep(worktree: Worktree, attempt_id: str) -> None:
+    """Keep the work under a reference, unless there is none."""
+    if not stage(worktree, attempt_id, "salvage").changes:
+        kept = find_ref(worktree.common_dir, "salvage", attempt_id)
+        if kept is not None:
+            drop_ref(worktree.common_dir, kept)
+
+
+def _discarding(pool: Pool, name: str) -> Callable[[], bool]:
+    return lambda: pool.discard(name)
+
+
+def references(around: Premises) -> Iterator[Leftover]:
+    """Work of attempts whose task is over for long."""
+    if around.repository is None:
+        return
+    common_dir = around.repository.common_dir
+    for kind in KINDS:
+        for kept in refs(common_dir, kind):
+            attempt = around.attempt(kept.attempt) if kept.committed_at < around.stale_before else None
+            over = around.finished_at(attempt) if attempt is not None else None
+            if over is not None and over < around.stale_before:
+                reason = f"its task is over for more than {around.limits.keep_days} days"
+                yield Leftover("ref", kept.ref, 0, reason, _dropping(common_dir, kept))
+
+
+def _dropping(common_dir: str, kept: Kept) -> Callable[[], bool]:
+    return lambda: drop_ref(common_dir, kept)

@@ -1,0 +1,106 @@
+"""The yard: what confined attempts of a runner share: worktrees, environments, the gate, the layers of this machine."""
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from keisei.records.confinement import LEVELS, Level, Machine
+from keisei.records.error import OperatorError, Refused
+from keisei.records.project import ProjectSandbox, ProjectWorkspace
+from keisei.records.worktree import RepositoryFacts
+from keisei.sandbox.confine import level_of
+from keisei.sandbox.machine import probe
+from keisei.settings import Settings
+from keisei.wiring.store import Home
+from keisei.workspace.environment import Environments
+from keisei.workspace.pool import Pool
+from keisei.workspace.repository import facts
+
+if TYPE_CHECKING:
+    from keisei.wiring.gatehouse import Gatehouse
+
+
+class Model(Protocol):
+    """A model that plays a script, on loopback."""
+
+    @property
+    def url(self) -> str:
+        """Its address without a path."""
+
+    @property
+    def requests(self) -> Sequence[Any]:
+        """Every request that took a turn."""
+
+
+Rehearsal = Callable[[Any], AbstractContextManager[Model]]
+"""What starts such a model with a script."""
+
+
+class Yard:
+    """One runner's. Any thread may ask; nothing is looked at or started before it is asked for."""
+
+    def __init__(
+        self, settings: Settings, home: Home, *, accept_weaker: bool = False, rehearsal: Rehearsal | None = None
+    ) -> None:
+        """With a rehearsal, harnesses are proved before their first work."""
+        self.settings = settings
+        self.home = home
+        self.accept_weaker = accept_weaker
+        self.rehearsal = rehearsal
+        self.workspace = home.file.workspace or ProjectWorkspace()
+        self.sandbox = home.file.sandbox or ProjectSandbox()
+        self.worktrees = home.folder / "worktrees"
+        self.environments = Environments(home.folder / "environments")
+        self._gatehouse: Gatehouse | None = None
+        self._lock = threading.Lock()
+        self.rehearsing = threading.Lock()
+        """Held while a harness is proved: two attempts do not prove the same one twice."""
+        self.proved: set[str] = set()
+        """Digests of harnesses that were proved."""
+
+    @cached_property
+    def machine(self) -> Machine:
+        """What this machine can hold."""
+        return probe()
+
+    @property
+    def gatehouse(self) -> "Gatehouse":
+        """The gate of this runner's agents."""
+        from keisei.wiring.gatehouse import Gatehouse  # noqa: PLC0415 - a runner of scripts needs no gate
+
+        with self._lock:
+            if self._gatehouse is None:
+                self._gatehouse = Gatehouse(self.settings)
+            return self._gatehouse
+
+    def facts(self) -> RepositoryFacts:
+        """The project's repository as it is now. Raises OperatorError where there is none that will do."""
+        if self.home.root is None:
+            raise OperatorError(
+                "agents work on a project in a git repository, and there is none here",
+                'make one: `git init`, a commit, and a keisei.toml with `[project] name = "..."`',
+            )
+        project = self.home.file.project
+        return facts(self.home.root, project.main if project is not None else "main")
+
+    def pool(self, found: RepositoryFacts) -> Pool:
+        """The worktrees of that repository."""
+        return Pool(found, self.worktrees, self.workspace.pool)
+
+    def level(self, required: Level) -> Level:
+        """How surely this machine confines. Raises Refused where a role requires more, unless less is accepted."""
+        found = level_of(self.machine)
+        if LEVELS.index(found) >= LEVELS.index(required) or self.accept_weaker:
+            return found
+        missing = "; ".join(self.machine.faults) or "a layer is missing"
+        raise Refused(
+            f"this role requires isolation `{required}` and this machine has `{found}`: {missing}",
+            "install bubblewrap (`keisei doctor` tells more), or start the runner with --accept-weaker",
+        )
+
+    def close(self) -> None:
+        """End what was started. Never raises."""
+        if self._gatehouse is not None:
+            self._gatehouse.close()
