@@ -121,6 +121,42 @@ def test_every_open_path_leads_on(protocol, method, path):
     assert server.heads[0].startswith(f"{method} {onward} HTTP/1.1\r\n".encode())
 
 
+def test_without_a_network_the_server_is_asked_for_an_answer_and_nothing_else():
+    search = json.dumps({"model": "m", "tools": [{"type": "web_search_20250305", "name": "web_search"}]}).encode()
+    with relayed(saying(plain(b"{}")), given={"protocol": "anthropic"}, closed=True) as (relay, server):
+        status, _, body = asked(relay, request(search))
+        assert (status, server.connections) == (400, 0)
+    assert "may not ask for the tool" in message(body)
+    with relayed(saying(plain(b"{}")), given={"protocol": "anthropic"}) as (relay, _):
+        assert asked(relay, request(search))[0] == 200
+
+
+def test_a_plain_request_passes_unchanged_where_it_is_looked_at():
+    odd = b'{ "model":"m",\n "messages" : [ ] }  '
+    seen = []
+
+    def answer(line, head):
+        seen.append(relaying.exactly(line, relaying.length(head)))
+        line.sendall(plain(b"{}"))
+
+    with relayed(answer, given={"protocol": "anthropic"}, closed=True) as (relay, _):
+        assert asked(relay, request(odd))[0] == 200
+    assert seen == [odd]
+
+
+def test_on_whose_account_it_goes_is_not_the_agents_choice():
+    data = request(b"{}").replace(b"\r\n", b"\r\nOpenAI-Organization: other\r\nopenai-project: other\r\n", 1)
+    with relayed(saying(plain(b"{}"))) as (relay, server):
+        assert asked(relay, data)[0] == 200
+    assert b"other" not in server.heads[0]
+
+
+def test_a_body_that_is_compressed_is_refused():
+    data = request(b"{}").replace(b"\r\n", b"\r\nContent-Encoding: gzip\r\n", 1)
+    with relayed(saying(plain(b"{}"))) as (relay, server):
+        assert (asked(relay, data)[0], server.connections) == (400, 0)
+
+
 def test_an_error_has_the_form_of_its_protocol():
     assert json.loads(failure("anthropic", 403, "m")) == {
         "type": "error",
@@ -313,7 +349,8 @@ def test_an_answer_before_the_body_is_read_is_passed_on():
             continue
 
     with relayed(answer) as (relay, _):
-        assert asked(relay, request(b"x" * 1_000_000))[::2] == (401, b"no")
+        body = json.dumps({"messages": "x" * 1_000_000}).encode()
+        assert asked(relay, request(body))[::2] == (401, b"no")
 
 
 def test_what_follows_an_answer_is_not_taken_for_the_next():

@@ -8,7 +8,7 @@ on. Threads: one that takes connections, one for each connection; `close` leaves
 import os
 import socket as sockets
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, Thread, current_thread
@@ -44,20 +44,24 @@ class Relay:
         *,
         socket: Path | None = None,
         log: Path | None = None,
+        closed: bool = False,
         on_spent: Callable[[str], None] | None = None,
+        on_answer: Callable[[int, Mapping[str, str]], None] | None = None,
         trust: ssl.SSLContext | None = None,
         waits: Waits | None = None,
     ) -> None:
         """Listens on the Unix socket, or on a free port of 127.0.0.1; a line a call goes to `log`.
 
-        `on_spent` is called once, from a thread of the relay, when the allowance is used up. `trust` is the machine's
+        `closed` says that the model is all the network there is: what its server would do elsewhere is refused.
+        `on_spent` is called once, from a thread of the relay, when the allowance is used up; `on_answer` with the
+        status and the headers of every answer of the model, before the harness has it. `trust` is the machine's
         authorities where it is None. Raises OperatorError where the address or the key is none that can be sent.
         """
         _check(upstream, token)
         self._place = place_of(upstream.url)
-        self._upstream, self._token, self._socket = upstream, token, socket
+        self._upstream, self._token, self._socket, self._closed = upstream, token, socket, closed
         self._allowance = allowance or Allowance()
-        self._log, self._on_spent, self._waits = log, on_spent, waits or Waits()
+        self._log, self._on_spent, self._on_answer, self._waits = log, on_spent, on_answer, waits or Waits()
         self._cords = Cords()
         self._pool = Pool(self._place, self._cords, self._waits, trust)
         self._lock = Lock()
@@ -77,7 +81,7 @@ class Relay:
             raise WorldFault(f"the model relay cannot listen: {error.strerror or error}") from error
         if self._socket is None:
             self._port = int(self._listener.getsockname()[1])
-        house = House(self._upstream, self._token, self._pool, self._tally, self._waits)
+        house = House(self._upstream, self._token, self._pool, self._tally, self._waits, self._closed, self._on_answer)
         thread = Thread(target=self._accept, args=(self._listener, house), name="relay", daemon=True)
         self._threads.add(thread)
         thread.start()

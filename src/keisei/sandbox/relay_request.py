@@ -54,6 +54,8 @@ _KEYS = {
     "cookie",
 }
 _OURS = {"host", "content-length", "accept-encoding", "expect", "via", "forwarded", "x-real-ip"}
+_PAYERS = {"openai-organization", "openai-project", "anthropic-organization", "anthropic-workspace"}
+"""Headers that say on whose account it goes: that is the operator's choice, by the key."""
 _DETOURS = {"x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"}
 """Headers by which some servers are talked into another path than the one that was checked."""
 _KINDS = {
@@ -128,6 +130,8 @@ def _check_form(request: h11.Request) -> None:
         raise Rejected(400, "keisei: a connection through the relay cannot become another one")
     if b"transfer-encoding" in headers and b"content-length" in headers:
         raise Rejected(400, "keisei: a request says its length in one way, not in two")
+    if any(name == b"content-encoding" and value.lower() != b"identity" for name, value in request.headers):
+        raise Rejected(400, "keisei: the body of a request is sent as it is, not compressed")
     if not _TARGET.fullmatch(request.target.decode("latin-1")):
         raise Rejected(400, "keisei: a request names a path and nothing else, in plain letters")
     length = next((value for name, value in request.headers if name == b"content-length"), b"0")
@@ -153,7 +157,7 @@ def _form(protocol: Protocol, method: str, path: str) -> Form | None:
 
 def _onward(request: h11.Request, upstream: Upstream, place: Place) -> Headers:
     adds = {name.lower(): value for name, value in upstream.adds.items()}
-    dropped = _HOP | _KEYS | _OURS | _DETOURS | _named(request)
+    dropped = _HOP | _KEYS | _OURS | _PAYERS | _DETOURS | {"content-encoding"} | _named(request)
     headers: Headers = [(b"Host", place.written.encode())]
     for name, value in request.headers.raw_items():
         known = _lower(name)

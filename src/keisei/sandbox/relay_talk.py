@@ -1,12 +1,14 @@
 """Talk: one connection of a harness, request by request, each answered by the model's server or refused."""
 
 import socket
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
 import h11
 
 from keisei.records.relay import Upstream
+from keisei.rules.hosted import hosted
 from keisei.rules.metering import Meter
 from keisei.sandbox.relay_cord import Gone, Severed, Waits
 from keisei.sandbox.relay_harness import Harness
@@ -26,6 +28,10 @@ class House(NamedTuple):
     pool: Pool
     tally: Tally
     waits: Waits
+    closed: bool = False
+    """The model is all the network there is: what its server would do elsewhere is not asked for."""
+    on_answer: Callable[[int, Mapping[str, str]], None] | None = None
+    """Is told how the model's server answers."""
 
 
 class Cut(Exception):
@@ -75,13 +81,14 @@ class Talk:
         ask = asked(request, self._house.upstream, self._house.pool.place, self._house.token)
         if self._house.tally.spent_out:
             raise Rejected(SPENT_STATUS, SPENT)
+        pieces = self._looked_at(ask)
         try:
             wire = self._house.pool.take()
         except Unreachable as error:
             raise Rejected(502, f"keisei: {error}") from error
         reusable = False
         try:
-            reusable = self._exchange(wire, ask, entry)
+            reusable = self._exchange(wire, ask, pieces, entry)
         finally:
             if reusable:
                 self._house.pool.give(wire)
@@ -94,9 +101,19 @@ class Talk:
         entry.answer(200)
         self._harness.send(h11.Response(status_code=200, headers=[(b"Content-Length", b"0")]), h11.EndOfMessage())
 
-    def _exchange(self, wire: Wire, ask: Asked, entry: Entry) -> bool:
+    def _looked_at(self, ask: Asked) -> Iterable[bytes]:
+        """The body, as it comes; whole and looked at where it could ask for more than an answer. Raises Rejected."""
+        if ask.form is None or (ask.form != "responses" and not self._house.closed):
+            return self._harness.body()
+        pieces = list(self._harness.body())
+        found = hosted(b"".join(pieces), self._house.upstream.protocol, closed=self._house.closed)
+        if found is not None:
+            raise Rejected(SPENT_STATUS, f"keisei: this attempt may not ask for {found}")
+        return pieces
+
+    def _exchange(self, wire: Wire, ask: Asked, pieces: Iterable[bytes], entry: Entry) -> bool:
         """Ask the server and pass its answer on. Whether its connection can be used again."""
-        whole = self._ask(wire, ask, entry)
+        whole = self._ask(wire, ask, pieces, entry)
         try:
             events = wire.read(self._harness.line)
         except Unreachable as error:
@@ -112,10 +129,10 @@ class Talk:
                 raise Cut from error
         return whole
 
-    def _ask(self, wire: Wire, ask: Asked, entry: Entry) -> bool:
+    def _ask(self, wire: Wire, ask: Asked, pieces: Iterable[bytes], entry: Entry) -> bool:
         """Send the request on as it comes. False where the server would not read all of it; it may have said why."""
         whole = wire.send(ask.head)
-        for piece in self._harness.body():
+        for piece in pieces:
             entry.asked += len(piece)
             whole = whole and wire.send(h11.Data(data=piece))
         return whole and wire.send(h11.EndOfMessage())
@@ -126,6 +143,7 @@ class Talk:
         parts: list[h11.Event] = []
         if head is not None:
             _begin(entry, ask, head)
+            self._tell(ask, head)
             parts.append(h11.Response(status_code=head.status_code, headers=answered(head), reason=head.reason))
         is_spent = False
         if piece:
@@ -140,6 +158,11 @@ class Talk:
             entry.fault = SPENT
             raise Cut
         return end
+
+    def _tell(self, ask: Asked, head: h11.Response) -> None:
+        if ask.form is not None and self._house.on_answer is not None:
+            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+            self._house.on_answer(head.status_code, headers)
 
     def _count(self, entry: Entry, piece: bytes) -> bool:
         if entry.meter is None:
