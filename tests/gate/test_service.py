@@ -122,6 +122,26 @@ def refused(answer, why):
     return err
 
 
+def test_secrets_come_through_the_pipe_of_its_parent_and_never_reach_the_log(tmp_path):
+    heard, say = os.pipe()
+    gate = Gate(tmp_path, parent_fd=heard)
+    os.write(say, b'"correct horse"\n"battery')
+    os.write(say, b' staple"\n')
+    gate.ask("ls")  # what came before a call is known when the call after it is judged
+
+    gate.ask("echo correct horse battery staple")
+
+    assert gate.lines()[-1]["input"] == {"command": "echo [redacted] [redacted]"}
+    assert gate.lines()[-1]["input_digest"] == input_digest({"command": "echo correct horse battery staple"})
+    os.write(say, b"no json\n")
+    gate.ask("ls")
+    assert gate.ask("ls")[0] == b"D"
+    os.close(say)
+    gate.thread.join(20)
+    assert not gate.thread.is_alive()
+    os.close(heard)
+
+
 def test_an_allowed_call_is_written_down_and_said(gate):
     byte, out, err = gate.ask("ls", agent_id="sub")
 

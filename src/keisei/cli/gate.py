@@ -199,6 +199,7 @@ def serve(folder: Path, ready: int | None, parent: int | None) -> int:
     from keisei.gate.service import Service
     from keisei.gate.service import serve as run_service
     from keisei.wiring.gate import Bench
+    from keisei.wiring.start import clear_folder
 
     def tell() -> None:
         if ready is not None:
@@ -208,6 +209,8 @@ def serve(folder: Path, ready: int | None, parent: int | None) -> int:
     bench = Bench()
     service = Service(folder / "gate.sock", folder / "plans", bench.judge, bench.prepare, parent_fd=parent)
     run_service(service, tell)
+    if parent is not None:  # whoever started it may be gone, and then nobody else clears up
+        clear_folder(folder)
     return 0
 
 

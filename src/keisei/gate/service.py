@@ -16,6 +16,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, NamedTuple, Protocol
 
+import msgspec
+
 from keisei.contracts.hook import answer, one_line, read_call
 from keisei.gate.log import GateLog
 from keisei.gate.plan import TOKEN, Plan, Plans, Prepare
@@ -82,8 +84,28 @@ class GateDesk:
         self._plans = plans
         self._judge = judge
         self._redactor = redactor
+        self._secrets: set[str] = set()
+        self._half = b""
+        self._deaf = False
         self._logs: dict[Path, GateLog] = {}
         self._lock = Lock()
+
+    def learn(self, told: bytes) -> None:
+        """Know more secrets by value: lines of JSON, each a string, which may come in pieces. Never raises.
+
+        They come through a pipe and stay in memory: what is known here never reaches a disk. A line that is something
+        else makes every later call a refusal: there is a secret that nobody here would take out.
+        """
+        *lines, self._half = (self._half + told).split(b"\n")
+        try:
+            self._secrets.update(msgspec.json.decode(line, type=str) for line in lines)
+        except (ValueError, RecursionError):
+            self._deaf = True
+        self._redactor = Redactor(self._secrets)
+
+    def _check_hearing(self) -> None:
+        if self._deaf:
+            raise WorldFault("the gate was told a secret that it cannot read")
 
     def answer(self, request: bytes, claim: Callable[[], bool]) -> bytes | None:
         """Judge, write down, answer; None where the time is over."""
@@ -125,6 +147,7 @@ class GateDesk:
         """Read the request and have it judged; whatever goes wrong becomes a refusal that says so."""
         token, harness, body, call, plan = "", "", b"", None, None
         try:
+            self._check_hearing()
             token, harness, body = _opened(request)
             plan = self._plans.get(token)
             call = read_call(body, harness)
@@ -224,7 +247,9 @@ class Service:
         self._desk = GateDesk(Plans(plans_folder, prepare), judge, redactor or Redactor())
         self._path = socket_path
         listener, self._identity = listen(socket_path)
-        self._board = Switchboard(listener, self._desk, workers=workers, answer_s=answer_s, parent_fd=parent_fd)
+        self._board = Switchboard(
+            listener, self._desk, workers=workers, answer_s=answer_s, parent_fd=parent_fd, hear=self._desk.learn
+        )
 
     def run(self) -> None:
         """Answer until asked to stop; then finish what was begun, close the logs and remove the socket."""

@@ -34,6 +34,8 @@ READ_S = 2.0
 """How long a caller may take to send it."""
 SPARE = 256
 """Files that stay free for everything else than callers."""
+HEARD = 65_536
+"""Bytes that are read at once of what the parent says."""
 CHUNK, LARGE_CHUNK = 64 * 1024, 1024 * 1024
 SWEEP_S = 5.0
 LENGTH = struct.Struct(">I")
@@ -203,9 +205,18 @@ class Caller:
 class Switchboard:
     """Takes calls and has them answered. One thread reads, others judge, so that a silent caller costs no thread."""
 
-    def __init__(
-        self, listener: socket.socket, desk: Desk, *, workers: int, answer_s: float, parent_fd: int | None = None
+    def __init__(  # noqa: PLR0913 - each is a choice of the one who starts it
+        self,
+        listener: socket.socket,
+        desk: Desk,
+        *,
+        workers: int,
+        answer_s: float,
+        parent_fd: int | None = None,
+        hear: Callable[[bytes], None] | None = None,
     ) -> None:
+        """`hear` gets what the parent says through its pipe; without it nothing is expected there but its end."""
+        self._hear = hear
         self._listener = listener
         self._desk = desk
         self._workers = workers
@@ -375,10 +386,13 @@ class Switchboard:
         job.reply(answer)
 
     def _orphaned(self, parent_fd: int) -> None:
-        """The other end of the pipe is our parent; it never writes, it only goes."""
+        """The other end of the pipe is our parent: it tells what it has to tell, and one day it is gone."""
         with suppress(BlockingIOError):
-            if not os.read(parent_fd, 64):
+            told = os.read(parent_fd, HEARD)
+            if not told:
                 self._stopping = True
+            elif self._hear is not None:
+                self._hear(told)
 
     def _drain(self) -> None:
         """Answer what came whole, for as long as an answer may take; refuse the rest."""

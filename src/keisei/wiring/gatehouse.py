@@ -1,21 +1,28 @@
 """The gatehouse: one gate service for all attempts of a runner. An attempt comes with a plan and gets a token."""
 
+import json
 import os
+import select
 import subprocess
 import threading
+import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from keisei.gate.build import COMPILERS, check, client_argv
 from keisei.gate.plan import PlanFile, new_token, write_plan
-from keisei.records.error import OperatorError
+from keisei.records.error import OperatorError, WorldFault
 from keisei.rules.policy import Policy, as_data, policy_digest
 from keisei.settings import Settings
 from keisei.wiring.sockets import runtime_folder
 from keisei.wiring.start import clear_folder, spawn_service
 
 STOP_S = 5.0
+TEACH_S = 5.0
+PIECE = 4096
+"""Bytes that a pipe takes whole or not at all."""
 
 
 class Admitted(NamedTuple):
@@ -45,12 +52,18 @@ class Gatehouse:
         self._folder: Path | None = None
         self._pipe: int | None = None
         self._client: tuple[tuple[str, ...], str] | None = None
+        self._taught: frozenset[str] = frozenset()
 
-    def admit(self, policy: Policy, harness: str, attempt_id: str, log: Path) -> Admitted:
-        """A token under which calls are judged by this policy. Raises OperatorError, WorldFault."""
+    def admit(self, policy: Policy, harness: str, attempt_id: str, log: Path, secrets: Iterable[str] = ()) -> Admitted:
+        """A token under which calls are judged by this policy. Raises OperatorError, WorldFault.
+
+        Values in `secrets` are taken out of what the gate writes down. It is told them through a pipe, before the first
+        call, and keeps them in memory.
+        """
         argv, client_digest = self._checked_client()
         with self._lock:
             service, folder = self._running()
+            self._teach([each for each in secrets if each])
         token = new_token()
         plan = PlanFile(
             policy=as_data(policy), digest=policy_digest(policy), log=str(log), explicit=True, attempt_id=attempt_id
@@ -101,8 +114,26 @@ class Gatehouse:
             raise
         finally:
             os.close(read_end)
+        os.set_blocking(write_end, False)
         self._pipe, self._folder = write_end, folder
         return self._service, folder
+
+    def _teach(self, secrets: Iterable[str]) -> None:
+        """Tell the service the secrets it does not know yet. Raises WorldFault where it does not listen.
+
+        It reads them before it reads a call that is made after this.
+        """
+        new = sorted(set(secrets) - self._taught)
+        left = memoryview(b"".join(json.dumps(each).encode() + b"\n" for each in new))
+        until = time.monotonic() + TEACH_S
+        while left and self._pipe is not None:
+            try:
+                select.select([], [self._pipe], [], max(0.0, until - time.monotonic()))
+                left = left[os.write(self._pipe, left[:PIECE]) :]
+            except OSError as error:
+                self._end()  # half a word would spoil the next one; another service is told from the beginning
+                raise WorldFault("the gate service does not listen", retryable=True) from error
+        self._taught |= frozenset(new)
 
     def _end(self) -> None:
         """Let go of the pipe, upon which the service ends by itself; one that does not is killed."""
@@ -117,3 +148,4 @@ class Gatehouse:
         if self._folder is not None:
             clear_folder(self._folder)
         self._service = self._folder = self._pipe = None
+        self._taught = frozenset()

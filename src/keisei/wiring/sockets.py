@@ -6,10 +6,18 @@ from pathlib import Path
 from keisei.records.error import OperatorError
 from keisei.settings import Settings
 
+LONGEST = 85
+"""Bytes of the folder's own path: what is made in it needs the rest."""
 
-def runtime_folder(settings: Settings) -> Path:
-    """The short folder for sockets: under XDG_RUNTIME_DIR, else one of this user's under /tmp. Raises OperatorError."""
-    folder = settings.runtime_home or Path(f"/tmp/keisei-{os.getuid()}")  # noqa: S108 - checked below
+
+def runtime_folder(settings: Settings, longest: int = LONGEST) -> Path:
+    """The short folder for sockets: under XDG_RUNTIME_DIR, else one of this user's under /tmp. Raises OperatorError.
+
+    A folder whose path is too long for sockets counts as none.
+    """
+    named = settings.runtime_home
+    short = named is not None and len(os.fsencode(named)) <= longest
+    folder = named if named is not None and short else Path(f"/tmp/keisei-{os.getuid()}")  # noqa: S108 - checked below
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()

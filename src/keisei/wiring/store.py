@@ -14,10 +14,10 @@ from keisei.store import open_store
 from keisei.wiring import project_layer
 from keisei.wiring.sockets import runtime_folder
 
+LONGEST = 60
+"""Bytes of the folder for doorbells; each has a long name of its own."""
 DEFAULT = "default"
 """The project of work that stands in no project."""
-LONGEST = 60
-"""Bytes of the folder for sockets; a socket's whole path must stay below 108."""
 
 
 class Home(NamedTuple):
@@ -73,10 +73,7 @@ def open_project_store(settings: Settings, start: Path) -> Store:
 def bell_folder(settings: Settings, home: Home) -> Path:
     """A short folder for doorbells, the same for everybody who works on this state folder."""
     mark = hashlib.sha256(os.fsencode(os.path.realpath(home.folder))).hexdigest()[:12]
-    runtime = runtime_folder(settings)
-    if len(os.fsencode(runtime)) > LONGEST:
-        runtime = runtime_folder(settings._replace(runtime_home=None))
-    folder = runtime / f"bell-{mark}"
+    folder = runtime_folder(settings, LONGEST) / f"bell-{mark}"
     make_folder(folder)
     return folder
 
