@@ -21,6 +21,14 @@ FULL = Machine(bwrap="/usr/bin/bwrap", landlock=7, seccomp=True, cgroup="/sys/fs
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "core.hooksPath=/dev/null")
 
 
+ADAPTER = """[adapters.claude-code]
+kind = "claude-code"
+command = "claude"
+timeout_ms = 60000
+env_file = "{keys}"
+"""
+
+
 class Patient(Shop):
     """The project `shop` on a machine that a test chooses, with the programs that a test puts on its PATH."""
 
@@ -29,6 +37,17 @@ class Patient(Shop):
         self.tools = shell.folder_of("tools")
         shell.setenv("PATH", f"{self.tools}:/usr/local/bin:/usr/bin:/bin")
         self.machine_is(FULL)
+        self._give_key()
+
+    def _give_key(self):
+        """The user's own layer has a key for Claude Code."""
+        config = self.shell.folder_of("config")
+        self.shell.setenv("XDG_CONFIG_HOME", str(config))
+        (config / "keisei").mkdir(parents=True, exist_ok=True)
+        self.keys = config / "keisei" / "claude.env"
+        self.keys.write_text("ANTHROPIC_API_KEY=sk-test\n")
+        self.keys.chmod(0o600)
+        (config / "keisei" / "keisei.toml").write_text(ADAPTER.format(keys=self.keys))
 
     def machine_is(self, found):
         self.shell._monkeypatch.setattr(keisei.sandbox.machine, "probe", lambda: found)
@@ -66,6 +85,26 @@ def checks(shop, *, code):
     told = json.loads(done.out)
     assert told["ok"] is (code == 0)
     return {each["name"]: each for each in told["checks"]}
+
+
+def test_a_harness_without_a_key_does_not_count(shop):
+    program(shop, "claude", "echo '2.1.7 (Claude Code)'")
+    commit(shop)
+    shop.keys.write_text("# nothing yet\n")
+
+    found = checks(shop, code=2)
+
+    assert found["adapter claude-code"]["state"] == "note"
+    assert "neither a key nor an address" in found["adapter claude-code"]["detail"]
+    assert "ANTHROPIC_API_KEY=" in found["adapter claude-code"]["hint"]
+
+
+def test_a_key_that_others_can_read_does_not_count(shop):
+    program(shop, "claude", "echo '2.1.7 (Claude Code)'")
+    commit(shop)
+    shop.keys.chmod(0o644)
+
+    assert "can be read by others" in checks(shop, code=2)["adapter claude-code"]["detail"]
 
 
 def test_a_machine_that_has_everything_is_fine(shop):
@@ -108,6 +147,12 @@ def test_nothing_is_left_running_or_lying_about(shop):
             "landlock",
             "install bubblewrap (the program `bwrap`)",
             id="no bubblewrap",
+        ),
+        pytest.param(
+            Machine(bwrap=None, landlock=7, seccomp=True, faults=("bubblewrap cannot make namespaces here: no",)),
+            "landlock",
+            "let bubblewrap make namespaces",
+            id="a bubblewrap that may not",
         ),
         pytest.param(
             Machine(bwrap=None, landlock=0, seccomp=False, faults=("the kernel has no Landlock",)),
@@ -156,14 +201,77 @@ def test_programs_are_asked_with_a_home_and_an_environment_of_their_own(shop):
     assert not Path(told["HOME"]).exists()
 
 
-def test_a_program_that_says_nothing_in_time_is_there_all_the_same(shop, monkeypatch):
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        pytest.param("echo 1.0; exit 3", "asked for its version it ended with exit 3", id="it fails"),
+        pytest.param("kill -9 $$", "asked for its version it ended with signal 9", id="it is killed"),
+        pytest.param("echo hello", "it says no version", id="it says something else"),
+    ],
+)
+def test_a_program_that_does_not_work_is_no_harness(shop, text, why):
+    path = program(shop, "claude", text)
+    commit(shop)
+
+    found = checks(shop, code=2)
+
+    claude = found["adapter claude-code"]
+    assert (claude["state"], claude["detail"]) == ("note", f"{path} does not work: {why}")
+    assert claude["facts"] == {"kind": "claude-code", "program": str(path), "version": None}
+    assert found["harness"]["state"] == "missing"
+
+
+def test_a_program_that_says_nothing_in_time_is_no_harness(shop, monkeypatch):
     monkeypatch.setattr(keisei.wiring.doctor, "PATIENCE_S", 0.2)
     path = program(shop, "claude", "sleep 600")
     commit(shop)
 
-    found = checks(shop, code=0)["adapter claude-code"]
+    found = checks(shop, code=2)
 
-    assert (found["state"], found["detail"], found["facts"]["version"]) == ("ok", str(path), None)
+    why = "it does not say its version in 0.2 seconds"
+    assert found["adapter claude-code"]["detail"] == f"{path} does not work: {why}"
+    assert found["harness"]["state"] == "missing"
+
+
+def test_a_program_that_cannot_be_started_is_no_harness(shop):
+    program(shop, "claude", "").write_text("#!/nonexistent\n")
+    commit(shop)
+
+    found = checks(shop, code=2)
+
+    assert found["adapter claude-code"]["state"] == "note"
+    assert " does not work: " in found["adapter claude-code"]["detail"]
+    assert found["harness"]["state"] == "missing"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("echo git version 2.37.9", ": it is too old", id="old"),
+        pytest.param("exit 1", " does not work: asked for its version it ended with exit 1", id="broken"),
+    ],
+)
+def test_a_git_of_no_use_is_missing_outside_of_projects_too(shop, text, said):
+    program(shop, "claude", "echo 1.0")
+    program(shop, "git", text)
+    shop.shell.cd(shop.shell.folder_of("nowhere"))
+
+    found = checks(shop, code=2)["git"]
+
+    assert found["state"] == "missing"
+    assert found["detail"].endswith(said)
+    assert found["hint"] == "install git 2.38 or newer"
+
+
+def test_a_main_branch_that_is_not_there_is_noted(shop):
+    program(shop, "claude", "echo 1.0")
+    commit(shop)
+    git(shop, "branch", "-m", "trunk")
+
+    found = checks(shop, code=0)["repository"]
+
+    assert (found["state"], found["hint"]) == ("note", "`[project] main` in keisei.toml names another")
+    assert found["detail"] == "there is no branch `main`, so agents begin at the one that is checked out"
 
 
 def test_without_a_single_harness_nothing_can_run(shop):

@@ -7,7 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+import keisei.wiring.store
+import keisei.workspace.space
 from keisei.cli.gc import size_words
+from keisei.records.error import WorldFault
 from keisei.workspace.pool import Pool
 from keisei.workspace.repository import facts
 from tests.cli.shop import PROJECT, Shop
@@ -114,6 +117,21 @@ def test_too_little_space_is_told(shop):
     (shop.folder / "keisei.toml").write_text(f"{PROJECT}\n[workspace]\nmin-free-mb = 1073741824\n")
 
     assert shop.out("gc").splitlines()[-1].endswith("at least 1024.0 TB wanted (too little: runners claim nothing)")
+
+
+@pytest.mark.parametrize(("free", "told"), [(0, True), (10_000_000, False)], ids=["full", "not full"])
+def test_a_disk_too_full_to_open_the_store_is_told_what_to_remove(shop, monkeypatch, free, told):
+    def broken(*_):
+        raise WorldFault("the database failed: disk I/O error")
+
+    monkeypatch.setattr(keisei.wiring.store, "open_home_store", broken)
+    monkeypatch.setattr(keisei.workspace.space, "free_bytes", lambda _path: free)
+
+    done = shop.run("gc")
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("error: the database failed: disk I/O error\n")
+    assert (f"`{shop.state / 'environments'}` may be removed by hand" in done.err) is told
 
 
 def test_worktrees_that_cannot_be_looked_at_are_told(shop):

@@ -1,8 +1,21 @@
 """Progress in words: what fits a line, and what a terminal is never told."""
 
+import os
+import pty
+import sys
+
 import pytest
 
-from keisei.cli.progress import elapsed_words, fitted, input_words, line_of, spent_words
+from keisei.cli.progress import (
+    PlainTeller,
+    TerminalTeller,
+    elapsed_words,
+    fitted,
+    input_words,
+    line_of,
+    spent_words,
+    teller,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +66,21 @@ def test_a_call_is_told_by_the_field_that_says_it_best_and_commands_no_terminal(
 
 def test_a_long_call_is_cut():
     assert len(input_words({"command": "x" * 10_000})) == 160
+
+
+@pytest.mark.parametrize(
+    ("term", "kind"), [("xterm", TerminalTeller), ("dumb", PlainTeller), (None, TerminalTeller)], ids=str
+)
+def test_a_terminal_that_knows_no_codes_gets_plain_lines(monkeypatch, term, kind):
+    monkeypatch.delenv("TERM", raising=False)
+    if term is not None:
+        monkeypatch.setenv("TERM", term)
+    ours, theirs = pty.openpty()
+
+    with os.fdopen(theirs, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        assert type(teller(as_json=False, colour=True)) is kind
+    os.close(ours)
 
 
 def test_what_is_not_for_people_has_no_line():

@@ -15,6 +15,8 @@ import pytest
 
 import keisei.cli.progress
 import keisei.wiring.foreground
+import keisei.wiring.yard
+from keisei.records.confinement import Machine
 from keisei.records.error import WorldFault
 from keisei.records.relay import RelayCall
 from tests.cli.foreground import NEVER, Held, Workplace, decision
@@ -97,6 +99,7 @@ def test_everything_is_told_as_data_with_stable_keys(place):
         "findings",
         "usage",
         "evidence",
+        "approvals",
     }
     assert (last["event"], last["status"], last["summary"]) == ("done", "completed", "did it")
     assert place.task(last["task_id"])["status"] == "completed"
@@ -116,6 +119,9 @@ def test_the_exit_code_tells_how_it_ended(place, answer, code):
 
     assert done.code == code
     assert bare(done.out)[0].startswith(f"{answer['status']}: ")
+    asked = [f"needs you: keisei approval show {each['approval_id']}" for each in place.json("approval", "list")]
+    assert [line for line in done.out.splitlines() if line.startswith("needs you: ")] == asked
+    assert bool(asked) is (code == 3)
 
 
 def test_a_task_that_fails_is_tried_again_in_the_foreground_too(place):
@@ -201,7 +207,10 @@ def test_the_instruction_may_come_from_standard_input(place):
         pytest.param(["--role", "edit-locl"], "role `edit-locl` does not exist", id="an unknown role"),
         pytest.param(["--role", "git-ops"], "role `git-ops` cannot be spawned", id="a role that is not spawned"),
         pytest.param(["--role", "Not A Role"], "task.role", id="no role at all"),
-        pytest.param(["--role", "program", "--budget-usd", "nan"], "must be a number", id="no number"),
+        pytest.param(["--role", "program", "--budget-usd", "nan"], "nan is no amount", id="no number"),
+        pytest.param(["--write", ""], "'--write' / '-w': it is empty", id="an empty glob"),
+        pytest.param(["--write", "a", "--adapter", ""], "'--adapter': it is empty", id="an empty adapter"),
+        pytest.param(["--write", "a", "--check", " "], "'--check': it is empty", id="an empty check"),
         pytest.param(["--role", "program", "--budget-usd", "inf"], "inf", id="no amount"),
         pytest.param(["--write", b"\xff".decode("utf-8", "surrogateescape")], "not text", id="no text"),
         pytest.param(["--write", "src/["], "src/[", id="a broken glob"),
@@ -216,6 +225,79 @@ def test_what_could_not_run_is_refused_before_anything_is_queued(place, words, s
     assert "error: " in done.err.lower()
     assert said in done.err
     assert "Traceback" not in done.err
+    assert place.json("task", "list") == []
+
+
+ABSENT = """
+[adapters.absent]
+kind = "claude-code"
+command = "no-such-harness"
+timeout_ms = 60000
+"""
+
+
+def test_a_harness_without_a_key_is_told_at_once(place):
+    file = place.folder / "keisei.toml"
+    file.write_text(file.read_text() + ABSENT.replace("no-such-harness", "sh"))
+
+    done = place.run("run", "Do it.", "--write", "a", "--adapter", "absent")
+
+    assert done.code == 1
+    assert "adapter `absent` names neither a key nor an address of its model's server" in done.err
+    assert "ANTHROPIC_API_KEY=" in done.err
+
+
+def test_an_adapter_that_is_not_there_is_told_at_once(place):
+    file = place.folder / "keisei.toml"
+    file.write_text(file.read_text() + ABSENT)
+
+    done = place.run("run", "Do it.", "--write", "a", "--adapter", "absent")
+
+    said = "no adapter can be reached: absent: the program `no-such-harness` is not on the PATH"
+    assert (done.code, done.out, done.err.splitlines()[0]) == (1, "", f"error: {said}")
+    assert "keisei doctor" in done.err
+    assert place.json("task", "list") == []
+
+
+def test_a_project_that_is_no_repository_is_told_at_once(held):
+    done = held.run(*held.words())
+
+    assert (done.code, done.out) == (1, "")
+    assert "is not in a git repository\n  hint: `git init`" in done.err
+    assert held.json("task", "list") == []
+
+
+def test_a_machine_that_holds_too_little_is_told_at_once_and_accepted_by_the_option(held, monkeypatch):
+    weak = Machine(bwrap=None, landlock=0, seccomp=False, faults=("there is no bwrap",))
+    monkeypatch.setattr(keisei.wiring.yard, "probe", lambda: weak)
+    held.agent()
+
+    done = held.run(*(each for each in held.words() if each != "--accept-weaker"))
+
+    assert (done.code, done.out) == (1, "")
+    assert "requires isolation `full` and this machine has `none`" in done.err
+    assert "or run it with --accept-weaker" in done.err
+    assert held.json("task", "list") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        pytest.param(b"", "standard input is empty", id="nothing"),
+        pytest.param(b"a\0b", "standard input has a zero byte", id="a zero byte"),
+        pytest.param(b"a\xffb", "standard input is not UTF-8", id="no text"),
+    ],
+)
+def test_standard_input_that_is_no_instruction_is_refused(place, given, said):
+    file = place.mark("given")
+    file.write_bytes(given)
+
+    with file.open() as stdin:
+        done = place.shell.spawn(*place.words(instruction="-"), stdin=stdin)
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines()[0].startswith(f"error: {said}")
+    assert "instruction" in done.err.splitlines()[1]
     assert place.json("task", "list") == []
 
 
@@ -445,6 +527,16 @@ def test_a_reader_that_goes_away_does_not_end_the_agent(place):
 
     assert done.exists()
     assert place.only_task()["status"] == "permanent_failure"
+
+
+def test_output_that_a_full_disk_does_not_take_is_told_and_the_exit_code_is_the_tasks(place):
+    place.agent(status="permanent_failure", machine_status="failed")
+
+    with Path("/dev/full").open("wb") as full:
+        done = place.shell.spawn(*place.words("--json"), stdout=full)
+
+    assert done.code == 2
+    assert done.err == "warning: standard output takes no more, and what is told is lost: no space left on device\n"
 
 
 # --- the work ---------------------------------------------------------------------------------------------------------

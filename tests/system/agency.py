@@ -97,8 +97,11 @@ class Agency:
         files: dict[str, str] | None = None,
         accept_weaker: bool = False,
         rehearsed: bool = False,
+        beside: bool = False,
+        command: str | None = None,
     ) -> None:
-        self.folder, self.kind, self.model = folder, kind, model
+        """`command` is another program in place of the real harness."""
+        self.folder, self.kind, self.model, self.command = folder, kind, model, command
         self.root = folder / "project"
         (self.root / ".keisei" / "roles").mkdir(parents=True)
         (self.root / ".keisei" / "profiles").mkdir()
@@ -115,7 +118,7 @@ class Agency:
         }.items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text(text)
-        keys = folder / "keys.env"
+        keys = (self.root if beside else folder) / "keys.env"
         if kind in KEYS:
             keys.write_text(f"{KEYS[kind]}={KEY}\n")
             keys.chmod(0o600)
@@ -139,6 +142,8 @@ class Agency:
             rehearsal=rehearsal if rehearsed else None,
         )
         self.lines = []
+        self.runner = None
+        """The last one; whoever wants to stop it finds it here."""
 
     def _short(self) -> Path:
         short = self.folder / "run"
@@ -150,10 +155,13 @@ class Agency:
             return f'[adapters.agent]\nkind = "{self.kind}"\n{more}'
         name, path = ADDRESSES[self.kind]
         return (
-            f'[adapters.agent]\nkind = "{self.kind}"\ncommand = {json.dumps(program(PROGRAMS[self.kind]))}\n'
+            f'[adapters.agent]\nkind = "{self.kind}"\ncommand = {json.dumps(self._program())}\n'
             f"timeout_ms = 90000\nenv_file = {json.dumps(str(keys))}\n{more}\n"
             f'[adapters.agent.env]\n{name} = "{self.model.url}{path}"\n'
         )
+
+    def _program(self) -> str:
+        return self.command or program(PROGRAMS[self.kind])
 
     def add(self, text: str = "Work.", *, write: tuple[str, ...] = ("src/**",), **intent: Any) -> TaskId:
         """Queue one task file, through the door."""
@@ -180,7 +188,8 @@ class Agency:
     def run(self, **options: Any) -> int:
         """Run until idle."""
         given = {"jobs": 2, "lease_s": 30.0, "until_idle": True, "backoff": Backoff(first_s=0, cap_s=0)} | options
-        return shop_runner(self.shop, Options(**given), self.lines.append).run()
+        self.runner = shop_runner(self.shop, Options(**given), self.lines.append)
+        return self.runner.run()
 
     def task(self, task_id: TaskId):
         found = self.store.task(task_id)

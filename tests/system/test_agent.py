@@ -2,15 +2,19 @@
 
 import json
 import os
+import shutil
 import signal
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from keisei.engine import control
 from keisei.testing.model import ScriptedModel
 from tests.system.agency import KEY, Agency, answer, git
+from tests.system.harness import program
 
 TOOLS = {
     "claude-code": lambda command: {"tool": "Bash", "input": {"command": command}},
@@ -161,6 +165,62 @@ def test_a_sub_agent_is_gated_and_confined_like_its_parent(kind, script, tmp_pat
     assert agency.task(task_id).status == "completed", agency.task(task_id).last_error
 
 
+UNHOOK = """
+import os
+import unittest
+
+class Unhook(unittest.TestCase):
+    def test_deed(self):
+        home = os.path.join(os.path.dirname(os.environ["HOME"]), "codex")
+        for name, text in (("hooks.json", "{}"), ("config.toml", "[features]\\nhooks = false\\n")):
+            try:
+                with open(os.path.join(home, name), "w") as file:
+                    file.write(text)
+            except OSError as error:
+                print(error)
+"""
+"""A test of the repository that takes the gate out of its harness's settings, which are read again for sub-agents."""
+
+
+def codex_unhooks(request):
+    if "SUB-TASK" in request.prompt:
+        return codex_delegates(request)
+    if not request.results:
+        return TOOLS["codex"]("python3 -m unittest src.unhook")
+    return codex_delegates(request._replace(body={**request.body, "input": _without_first_call(request.body["input"])}))
+
+
+def _without_first_call(items):
+    first = next(each["call_id"] for each in items if str(each.get("type")).endswith("_call"))
+    return [each for each in items if each.get("call_id") != first]
+
+
+def test_the_settings_that_hang_the_gate_in_cannot_be_taken_out(tmp_path, hire):
+    with ScriptedModel(codex_unhooks) as model:
+        agency = hire(tmp_path, model, "codex", files={"src/unhook.py": UNHOOK})
+        task_id = agency.add()
+        agency.run()
+        attempt = agency.attempt(task_id)
+
+    inside = [each for each in agency.decisions(attempt) if each.get("agent_id")]
+    assert sorted(each["decision"] for each in inside) == ["allow", "deny"]
+    assert agency.task(task_id).status == "completed", agency.task(task_id).last_error
+
+
+def test_a_program_of_the_repository_is_not_taken_for_the_harness(tmp_path, hire, monkeypatch):
+    folder = str(Path(program("claude")).parent)
+    monkeypatch.setenv("PATH", f":.:{folder}:{os.environ['PATH']}")
+    script = [TOOLS["claude-code"]("touch src/made"), answer("src/made")]
+    with ScriptedModel(script) as model:
+        agency = hire(tmp_path, model, command="claude", files={"claude": "#!/bin/sh\ntouch src/taken\n"})
+        (agency.root / "claude").chmod(0o755)
+        git(agency.root, "commit", "-qam", "a program")
+        task_id = agency.add()
+        agency.run()
+
+    assert agency.task(task_id).status == "completed", agency.task(task_id).last_error
+
+
 def test_a_tool_of_an_mcp_server_is_gated_and_the_server_confined(tmp_path, hire):
     server = Path(__file__).with_name("mcp_server.py").read_text()
     calls = [
@@ -192,6 +252,7 @@ git status --porcelain && echo clean
 git show HEAD:README.md
 git config --get remote.origin.url || echo no address
 git commit --allow-empty -m x >/dev/null 2>&1 || echo no commit
+git show refs/keisei/salvage/other >/dev/null 2>&1 || echo no work of others
 ls "$(git rev-parse --git-common-dir)"
 """
 """What an agent's tools ask of git."""
@@ -202,12 +263,85 @@ def test_history_can_be_read_inside_and_neither_written_nor_its_addresses(tmp_pa
         adapter = f'command = "sh"\nextra_args = ["-c", {json.dumps(HISTORY)}]\ntimeout_ms = 60000'
         agency = hire(tmp_path, model, "script", adapter=adapter)
         git(agency.root, "remote", "add", "origin", "https://me:secret@example.org/x.git")
+        git(agency.root, "update-ref", "refs/keisei/salvage/other", "HEAD")
+        git(agency.root, "pack-refs", "--all")
         task_id = agency.add()
         agency.run()
         said = agency.evidence(agency.attempt(task_id), "stdout.log").decode().split("\n")
 
-    assert said[:5] == ["begin", "clean", "readme", "no address", "no commit"], said
+    assert said[:6] == ["begin", "clean", "readme", "no address", "no commit", "no work of others"], said
     assert not {"hooks", "logs"} & set(said)
+
+
+def test_a_key_beside_the_project_cannot_be_read_where_the_whole_project_can(tmp_path, hire):
+    script = [TOOLS["claude-code"]("cat keys.env README.md"), answer()]
+    with ScriptedModel(script) as model:
+        agency = hire(tmp_path, model, beside=True)
+        shutil.rmtree(agency.root / ".git")
+        task_id = agency.add(write=())
+        agency.run()
+        told = "\n".join(model.results)
+
+    assert agency.task(task_id).status == "completed", agency.task(task_id).last_error
+    assert "readme" in told
+    assert KEY not in told
+
+
+def test_keys_of_other_servers_do_not_go_inside_either(tmp_path, hire):
+    script = [TOOLS["claude-code"]("env"), answer()]
+    with ScriptedModel(script) as model:
+        agency = hire(tmp_path, model)
+        with (tmp_path / "keys.env").open("a") as file:
+            file.write("OPENAI_API_KEY=other-canary\nMINE=for-the-agent\n")
+        task_id = agency.add()
+        agency.run()
+        told = "\n".join(model.results)
+
+    assert agency.task(task_id).status == "completed", agency.task(task_id).last_error
+    assert "MINE=for-the-agent" in told
+    assert "other-canary" not in told
+    assert b"for-the-agent" not in agency.evidence(agency.attempt(task_id), "stdout.log")
+
+
+def test_a_harness_is_proved_in_a_folder_with_any_name(tmp_path, hire):
+    folder = tmp_path / "my $folder's (new) [1]"
+    folder.mkdir()
+    with ScriptedModel([TOOLS["claude-code"]("touch src/new"), answer("src/new")]) as model:
+        agency = hire(folder, model, rehearsed=True)
+        task_id = agency.add()
+        agency.run()
+
+    assert agency.task(task_id).status == "completed", agency.task(task_id).last_error
+    assert agency.shop.yard.proved
+
+
+def test_a_budget_in_money_that_nobody_could_keep_is_refused_before_work_begins(tmp_path, hire):
+    with ScriptedModel([]) as model:
+        agency = hire(tmp_path, model, "codex")
+        task_id = agency.add(budget={"max_cost_usd": 0.01})
+        agency.run()
+
+    assert "`[prices." in agency.task(task_id).last_error
+    assert not model.requests
+
+
+def test_a_set_up_ends_with_its_attempt(tmp_path, hire):
+    slow = '[environment]\nsetup = "touch .begun; sleep 600"\nkeep = [".venv"]\n'
+    ignore = {".gitignore": ".venv/\n.begun\n"}
+    with ScriptedModel([]) as model:
+        agency = hire(tmp_path, model, project=slow, files=ignore)
+        task_id = agency.add()
+        runner = threading.Thread(target=agency.run)
+        runner.start()
+        begun = agency.home.folder / "worktrees" / "a000" / ".begun"
+        while runner.is_alive() and not begun.exists():
+            time.sleep(0.05)
+        control.cancel(agency.store, task_id, "enough", "test")
+        runner.join(60)
+
+    assert not runner.is_alive()
+    assert agency.task(task_id).status == "operator_canceled"
+    assert not (agency.home.folder / "run").exists() or not list((agency.home.folder / "run").iterdir())
 
 
 # --- what ends an attempt ---------------------------------------------------------------------------------------------
@@ -235,7 +369,7 @@ def test_a_gate_that_is_killed_ends_the_attempt_and_the_work_is_kept(tmp_path, h
     def script(request):
         if len(request.results) == 1 and "killed" not in state:
             state["killed"] = True
-            for pid in service_pids(agency):
+            for pid in service_pids():
                 os.kill(pid, signal.SIGKILL)
             time.sleep(1)
         return TOOLS["claude-code"]("touch src/kept") if not request.results else answer("src/kept")
@@ -252,14 +386,14 @@ def test_a_gate_that_is_killed_ends_the_attempt_and_the_work_is_kept(tmp_path, h
     assert f"refs/keisei/salvage/{attempts[0].attempt_id}" in agency.refs()
 
 
-def service_pids(agency):
-    """The gate services of this test."""
-    folder = str(agency.folder).encode()
+def service_pids():
+    """The gate services of this process."""
     found = []
     for each in Path("/proc").iterdir():
         if each.name.isdigit():
             with suppress(OSError):
                 line = (each / "cmdline").read_bytes()
-                if b"serve" in line and folder in line:
+                parent = (each / "stat").read_text().rpartition(")")[2].split()[1]
+                if b"serve" in line and int(parent) == os.getpid():
                     found.append(int(each.name))
     return found

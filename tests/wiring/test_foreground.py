@@ -44,9 +44,27 @@ def test_lines_that_come_and_go_are_counted_file_by_file():
     assert patched_files(PATCH) == [
         Changed("a file.txt", 3, 2),
         Changed("bin", None, None),
-        Changed("n\\303\\274.txt", 0, 1),
+        Changed("nü.txt", 0, 1),
         Changed("mode", 0, 0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "path"),
+    [
+        (r"src/\346\227\245.txt", "src/日.txt"),
+        (r"a\tb\nc\"d", 'a\tb\nc"d'),
+        (r"back\\slash", r"back\\slash"),
+        (r"\377", r"\xff"),
+        ("a/b", "a/b"),
+        (r"a\9b\777", r"a9b\xff"),
+    ],
+    ids=["not ASCII", "control characters", "a backslash", "no text", "plain", "nothing git writes"],
+)
+def test_the_names_of_files_are_read_as_git_means_them(written, path):
+    line = f'diff --git "a/{written}" "b/{written}"'
+
+    assert [each.path for each in patched_files(line)] == [path]
 
 
 @pytest.mark.parametrize("text", ["", "nonsense\n+++\n@@ \n+x", "diff --git \n@@ x\n+a", "\0" * 100], ids=range(4))

@@ -15,6 +15,8 @@ PROXIES = tuple(
 CLAUDE = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 CLAUDE_ELSEWHERE = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 OPENAI = ("OPENAI_API_KEY", "CODEX_API_KEY", "OPENROUTER_API_KEY", MODEL_KEY)
+KEYS = (*CLAUDE, *OPENAI, "GEMINI_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY")
+"""Keys of models' servers. One file of variables often serves several adapters; none of its keys goes inside."""
 ADDRESSES = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS", "OPENAI_BASE_URL", "OPENAI_API_BASE")
 EXPECTED = {"claude-code": "ANTHROPIC_API_KEY", "codex": "OPENAI_API_KEY", "hermes-agent": "OPENROUTER_API_KEY"}
 """The variable that a kind's key is expected in; others are known too."""
@@ -63,7 +65,7 @@ def _claude(config: ClaudeCodeAdapter, env: Mapping[str, str]) -> Upstream | Non
         protocol="anthropic",
         auth=_auth(found),
         key=env[found] if found else None,
-        key_names=(*CLAUDE, *CLAUDE_ELSEWHERE, *ADDRESSES, *PROXIES),
+        key_names=(*KEYS, *CLAUDE_ELSEWHERE, *ADDRESSES, *PROXIES),
         adds=OAUTH if found == "CLAUDE_CODE_OAUTH_TOKEN" else {},
     )
 
@@ -90,13 +92,13 @@ def _codex(config: CodexAdapter, env: Mapping[str, str]) -> Upstream | None:
 
 def _hermes(env: Mapping[str, str]) -> Upstream | None:
     if env.get("OPENAI_BASE_URL") or env.get("OPENAI_API_KEY"):
-        return _openai(env.get("OPENAI_BASE_URL"), env.get("OPENAI_API_KEY"), CLAUDE)
+        return _openai(env.get("OPENAI_BASE_URL"), env.get("OPENAI_API_KEY"))
     if env.get("OPENROUTER_API_KEY"):
-        return _openai("https://openrouter.ai/api/v1", env["OPENROUTER_API_KEY"], CLAUDE)
+        return _openai("https://openrouter.ai/api/v1", env["OPENROUTER_API_KEY"])
     return None
 
 
-def _openai(url: str | None, key: str | None, more: tuple[str, ...]) -> Upstream | None:
+def _openai(url: str | None, key: str | None, more: tuple[str, ...] = ()) -> Upstream | None:
     if url is None and key is None:
         return None
     return Upstream(
@@ -104,5 +106,5 @@ def _openai(url: str | None, key: str | None, more: tuple[str, ...]) -> Upstream
         protocol="openai",
         auth="bearer" if key else "none",
         key=key or None,
-        key_names=(*OPENAI, *more, *ADDRESSES, *PROXIES),
+        key_names=(*KEYS, *more, *ADDRESSES, *PROXIES),
     )

@@ -1,5 +1,8 @@
 """`keisei gc`: what is left over and may go, and its removal."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -7,7 +10,7 @@ import click
 from keisei.cli.desk import actor, desk, grid
 from keisei.cli.output import emit_json, json_option
 from keisei.cli.surroundings import settings
-from keisei.records.error import KeiseiError
+from keisei.records.error import KeiseiError, WorldFault
 from keisei.records.problem import printable
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ def command(yes: bool, as_json: bool) -> int:
     from keisei.wiring.leftover import premises
     from keisei.workspace.space import free_bytes
 
-    with desk() as opened:
+    with _room_told(), desk() as opened:
         around = premises(settings(), opened.home, opened.store, actor())
         tried = [_tried(each) if yes else Tried(each) for each in leftovers(around)]
         free, least = free_bytes(opened.home.folder), around.limits.min_free_mb * MEGABYTE
@@ -53,6 +56,23 @@ def command(yes: bool, as_json: bool) -> int:
         if each.fault is not None:
             click.echo(f"error: {printable(each.fault)}", err=True)
     return 1 if any(each.fault is not None for each in tried) else 0
+
+
+@contextmanager
+def _room_told() -> Iterator[None]:
+    """Where the disk is so full that not even the store can be opened: say what may go by hand."""
+    from keisei.wiring.store import project_home
+    from keisei.workspace.space import free_bytes
+
+    try:
+        yield
+    except WorldFault as error:
+        folder = project_home(settings(), Path.cwd()).folder
+        free = free_bytes(folder)
+        if free is None or free >= MEGABYTE:
+            raise
+        hint = f"the disk is full: `{folder / 'environments'}` may be removed by hand, it is made again"
+        raise WorldFault(error.message, hint) from error
 
 
 def _tried(what: "Leftover") -> Tried:

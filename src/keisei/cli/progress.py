@@ -1,5 +1,6 @@
 """Progress: what happens to one task while somebody looks on, as data, as lines, or on one line that stays."""
 
+import errno
 import json
 import os
 import re
@@ -20,6 +21,7 @@ from keisei.cli.desk import first_line
 from keisei.records.decision import GateDecision
 from keisei.records.problem import printable
 from keisei.records.relay import RelayCall
+from keisei.rules.reconcile import OURS
 
 if TYPE_CHECKING:
     from keisei.cli.desk import Desk
@@ -39,8 +41,6 @@ PHASES = {
 """The phase that an event begins. `queued` stands before them; `verifying` begins when the harness has returned."""
 STREAMS = {"stdout.log": "stdout", "stderr.log": "stderr"}
 GATE, RELAY = "gate.jsonl", "relay.jsonl"
-CANARY = "canary-"
-"""How the ids of calls begin that only prove the gate."""
 LONGEST_LINE = 1_048_576
 """Bytes that are kept back until a line ends."""
 SHOWN = 160
@@ -173,7 +173,7 @@ def _detail(event: "RuntimeEvent") -> Happening:
 
 
 def _tool(decision: GateDecision) -> Iterator[Happening]:
-    if (decision.tool_use_id or "").startswith(CANARY):
+    if (decision.tool_use_id or "").startswith(OURS):
         return
     yield {
         "event": "tool",
@@ -282,17 +282,24 @@ def teller(*, as_json: bool, colour: bool) -> Teller:
     """Whoever fits: data where it was asked for, one line that stays on a terminal, lines elsewhere."""
     if as_json:
         return JsonTeller()
-    return TerminalTeller(colour=colour) if sys.stderr.isatty() else PlainTeller()
+    moves = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"  # a dumb terminal shows the codes themselves
+    return TerminalTeller(colour=colour) if moves else PlainTeller()
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Say it at once. A reader that went away ends neither the agent nor the exit code: nothing more is said to it."""
+    """Say it at once. A reader that went away ends neither the agent nor the exit code: nothing more is said to it.
+
+    Where the output is a file that takes no more, standard error hears of it, once.
+    """
     try:
         stream.write(text)
         stream.flush()
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), stream.fileno())
+        if isinstance(error, OSError) and error.errno != errno.EPIPE and stream is sys.stdout:
+            why = (error.strerror or str(error)).lower()
+            write(sys.stderr, f"warning: standard output takes no more, and what is told is lost: {why}\n")
 
 
 def line_of(happening: Happening) -> str | None:
@@ -308,8 +315,9 @@ def line_of(happening: Happening) -> str | None:
     told = f"{word:<9}  {printable(happening['tool'])} {input_words(happening['input'])}".rstrip()
     if word == "allowed":
         return told
-    why = ": ".join(first_line(each) for each in (happening["capability"], happening["reason"]) if each)
-    return f"{told} ({why})"
+    capability, reason = happening["capability"] or "", happening["reason"] or ""
+    named = capability if not reason.startswith(capability) else ""  # what the gate says mostly names it already
+    return f"{told} ({': '.join(first_line(each) for each in (named, reason) if each)})"
 
 
 def _phase_words(happening: Happening) -> str:

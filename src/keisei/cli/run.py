@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import click
 
-from keisei.cli.desk import WORDS, actor, desk
+from keisei.cli.desk import WORDS, Words, actor, desk
 from keisei.cli.intent import accepted, read_text
 from keisei.cli.rehearsal import accept_weaker_option, rehearsal
 from keisei.cli.surroundings import kit_root_option, open_catalog, settings
@@ -44,6 +44,27 @@ NOTED = ("trouble", "paused", "full", "lease lost", "message")
 """What the runner says that is shown to people; the rest they see anyway."""
 
 
+class Something(Words):
+    """Text that says something: an empty one is a variable of a script that nobody has set."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - click's
+        """The same text. Fails where there is none."""
+        text = super().convert(value, param, ctx)
+        if not text.strip():
+            self.fail("it is empty; leave the option out, or give it a value.", param, ctx)
+        return text
+
+
+SOMETHING = Something()
+
+
+def amount(value: float | None) -> float | None:
+    """The same number. Raises BadParameter for one that is none."""
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("nan is no amount.")
+    return value
+
+
 def carry_options(command: F) -> F:
     """The options of whatever carries a task in the foreground."""
     for option in (
@@ -58,20 +79,29 @@ def carry_options(command: F) -> F:
 
 @click.command("run", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("instruction", type=WORDS)
-@click.option("--role", type=WORDS, default="edit-local", show_default=True, help="What the agent may do.")
+@click.option("--role", type=SOMETHING, default="edit-local", show_default=True, help="What the agent may do.")
 @click.option(
-    "--write", "-w", "writes", type=WORDS, multiple=True, metavar="GLOB", help="Files it may write; may be repeated."
+    "--write",
+    "-w",
+    "writes",
+    type=SOMETHING,
+    multiple=True,
+    metavar="GLOB",
+    help="Files it may write; may be repeated.",
 )
 @click.option(
-    "--deny", "denies", type=WORDS, multiple=True, metavar="GLOB", help="Files it may not write all the same."
+    "--deny", "denies", type=SOMETHING, multiple=True, metavar="GLOB", help="Files it may not write all the same."
 )
-@click.option("--profile", type=WORDS, help="The profile; by default the one of task type agent-task.")
-@click.option("--adapter", type=WORDS, help="The adapter; by default the profile's.")
-@click.option("--model", type=WORDS, help="The model; by default the profile's.")
-@click.option("--check", type=WORDS, help="A command that must exit 0 afterwards.")
-@click.option("--test", type=WORDS, help="A test command that must exit 0 afterwards.")
+@click.option("--profile", type=SOMETHING, help="The profile; by default the one of task type agent-task.")
+@click.option("--adapter", type=SOMETHING, help="The adapter; by default the profile's.")
+@click.option("--model", type=SOMETHING, help="The model; by default the profile's.")
+@click.option("--check", type=SOMETHING, help="A command that must exit 0 afterwards.")
+@click.option("--test", type=SOMETHING, help="A test command that must exit 0 afterwards.")
 @click.option(
-    "--budget-usd", type=click.FloatRange(0, MOST_USD, min_open=True), help="Money it may spend, in US dollars."
+    "--budget-usd",
+    type=click.FloatRange(0, MOST_USD, min_open=True),
+    callback=lambda _context, _parameter, value: amount(value),
+    help="Money it may spend, in US dollars.",
 )
 @click.option("--max-tokens", type=click.IntRange(1), help="Tokens it may spend.")
 @carry_options
@@ -101,7 +131,7 @@ def command(  # noqa: PLR0913, PLR0917 - one argument an option
         task=SpecTask(role=role, profile=profile, adapter=adapter, model=model),
         scope=SpecScope(files_whitelist=writes, files_denylist=denies),
         verification=SpecVerification(check=check, test=test),
-        body=SpecBody(text=read_text("-") if instruction == "-" else instruction),
+        body=SpecBody(text=_instruction() if instruction == "-" else instruction),
     )
     if not spec.body.text.strip():
         raise OperatorError("the instruction is empty", "say what is to be done")
@@ -109,6 +139,17 @@ def command(  # noqa: PLR0913, PLR0917 - one argument an option
     budget = {"max_cost_usd": budget_usd, "max_tokens": max_tokens}
     asked = intent_of(_checked(catalog, spec), {name: each for name, each in budget.items() if each is not None})
     return carry(asked, Way(timeout_s, accept_weaker, kit_root, as_json))
+
+
+def _instruction() -> str:
+    """Standard input. Raises OperatorError for what is no text, or none."""
+    try:
+        text = read_text("-")
+    except OperatorError as error:
+        raise OperatorError(error.message, "write the instruction there as UTF-8, or give it as an argument") from error
+    if "\0" in text:
+        raise OperatorError("standard input has a zero byte", "give the instruction as text")
+    return text
 
 
 def _checked(catalog: "Catalog", spec: TaskSpec) -> TaskSpec:
@@ -185,7 +226,7 @@ def carry(asked: Asked, way: Way) -> int:
     """Queue it, carry it to its end with everything told on the way, and return how it ended."""
     from keisei.cli.progress import teller
     from keisei.cli.summary import Ending, summary, told
-    from keisei.wiring.foreground import Foreground
+    from keisei.wiring.foreground import Foreground, check_start
     from keisei.wiring.hall import project_shop
 
     own, said = settings(), queue.SimpleQueue["Line"]()
@@ -194,6 +235,7 @@ def carry(asked: Asked, way: Way) -> int:
             own, opened.home, opened.store, way.kit_root, accept_weaker=way.accept_weaker, rehearsal=rehearsal
         )
         task: NewTask = accepted(opened, [asked.intent], way.kit_root)[0]
+        check_start(shop, task.task)
         voice = teller(as_json=way.as_json, colour=not own.no_color)
         with Stops() as stops:
             with Foreground(shop, task, said.put) as foreground:

@@ -33,6 +33,7 @@ class Ending(NamedTuple):
 
 def summary(opened: "Desk", ending: Ending) -> dict[str, Any]:
     """Everything worth knowing, as data; the last thing `--json` prints."""
+    from keisei.records.answer import ApprovalQuery
     from keisei.wiring.foreground import changed_files, work_ref
 
     task = ending.task
@@ -57,6 +58,7 @@ def summary(opened: "Desk", ending: Ending) -> dict[str, Any]:
         "findings": [data_of(each) for each in findings],
         "usage": _usage([each.usage for each in attempts if each.usage is not None]),
         "evidence": None if last is None else f"keisei attempt show {last.attempt_id}",
+        "approvals": [each.approval_id for each in opened.store.approvals(ApprovalQuery(task_id=task.task_id))],
     }
 
 
@@ -82,6 +84,7 @@ def _lines(found: "Mapping[str, Any]") -> list[str]:
     lines += [
         f"  {printable(each['capability'])}: {each['status']}, {first_line(each.get('reason'))}" for each in failed
     ]
+    lines += [f"needs you: keisei approval show {each}" for each in found["approvals"]]
     lines.append(f"task: {found['task_id']} ({printable(found['agent_id'])})")
     if not found["attempts"]:
         return lines

@@ -115,6 +115,9 @@ def carry(stand: Stand, claimed: Claimed) -> Settled:
         prepared = stand.workshop.prepare(claimed)
     except KeiseiError as error:
         return _refused(stand, claimed, error)
+    except BaseException:
+        stand.workshop.clear(claimed)
+        raise
     started = Progress(stage="started", attempt=prepared.attempt, bundle=prepared.bundle, events=_begun(prepared))
     if not stand.store.progress(started):
         stand.workshop.clear(claimed)
@@ -124,10 +127,14 @@ def carry(stand: Stand, claimed: Claimed) -> Settled:
         ran = stand.workshop.run(claimed, prepared)
     except KeiseiError as error:
         return _refused(stand, claimed, error)
+    except BaseException:
+        stand.workshop.clear(claimed)
+        raise
     claimed = replace(claimed, attempt=ran.attempt)
     if ran.interrupted:
         return _interrupted(stand, claimed)
     if not stand.store.progress(Progress(stage="returned", attempt=ran.attempt)):
+        stand.workshop.clear(claimed)
         return "lost"
     return finish(stand, claimed)
 

@@ -43,6 +43,8 @@ class Confinement(Struct, frozen=True, kw_only=True):
     """Paths below `write` or `read` that stay read-only all the same, as far as they exist."""
     read: tuple[str, ...] = ()
     """Folders and files it may read beside the system's."""
+    out: tuple[str, ...] = ()
+    """Folders and files that are none of the system's although they may lie in one of its folders, such as /opt."""
     hide: tuple[str, ...] = ()
     """Folders and files below `read` that must not be readable; they show empty."""
     replace: dict[str, str] = {}

@@ -37,7 +37,8 @@ class Reach(Struct, frozen=True, kw_only=True):
 def reach(whitelist: Iterable[str], denylist: Iterable[str] = ()) -> Reach:
     """The folders of a scope. More than the globs allow, never less: what is too much is refused by gate and verify."""
     folders = [folder for folder in dict.fromkeys(map(held_in, whitelist)) if not _is_git(folder)]
-    write = tuple(each for each in folders if not any(_below(each, other) for other in folders if other != each))
+    known = frozenset(folders)
+    write = tuple(each for each in folders if not any(above in known for above in _above(each)))
     named = [each for each in PROTECTED if each in ALWAYS or not any(_within(each, folder) for folder in folders)]
     denied = [folder for glob in denylist if (folder := _whole(glob)) is not None]
     return Reach(write=write, protect=tuple(dict.fromkeys((*named, *denied))))
@@ -66,8 +67,10 @@ def _is_git(folder: str) -> bool:
     return folder.split("/", 1)[0].casefold() == ".git"
 
 
-def _below(path: str, folder: str) -> bool:
-    return folder == "." or path.startswith(f"{folder}/")
+def _above(path: str) -> list[str]:
+    """The folders that hold a folder."""
+    parts = path.split("/")
+    return [] if path == "." else [".", *("/".join(parts[:count]) for count in range(1, len(parts)))]
 
 
 def _within(protected: str, folder: str) -> bool:

@@ -19,6 +19,7 @@ import os
 import resource
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -66,14 +67,14 @@ def level_of(machine: Machine) -> Level:
     return "landlock" if machine.landlock >= LANDLOCK_ALONE else "none"
 
 
-def _level(machine: Machine, confinement: Confinement) -> tuple[Level, str | None]:
-    """How surely this tree is confined, and why less surely than the machine could.
+def level_for(machine: Machine, network: Literal["none", "open"]) -> tuple[Level, str | None]:
+    """How surely a tree with such a network is confined, and why less surely than the machine could.
 
     Abstract sockets (a session bus, an X server) belong to the network: only a network of its own or Landlock from ABI
     6 on keeps a tree from asking somebody there.
     """
     level = level_of(machine)
-    if level == "full" and confinement.network == "open" and machine.landlock < LANDLOCK_ALONE:
+    if level == "full" and network == "open" and machine.landlock < LANDLOCK_ALONE:
         return "none", f"with an open network Landlock {machine.landlock} leaves abstract sockets of the machine open"
     return level, None
 
@@ -84,7 +85,7 @@ def confine(launch: Launch, confinement: Confinement, machine: Machine, accept: 
     Raises Refused where the machine cannot do that, OperatorError for a path that is not real or not there, WorldFault
     where a folder cannot be read or a group not be made.
     """
-    level, fault = _level(machine, confinement)
+    level, fault = level_for(machine, confinement.network)
     if LEVELS.index(level) < LEVELS.index(accept):
         missing = fault or "; ".join(machine.faults) or "no reason is known"
         raise Refused(f"this machine confines at level `{level}`, and `{accept}` is required: {missing}", HINT)
@@ -114,6 +115,9 @@ def _check(confinement: Confinement) -> None:
 
 
 def _groups(limits: Limits, machine: Machine) -> tuple[str, ...]:
+    if machine.cgroup is None and limits.memory_bytes is not None:
+        message = "`[sandbox] memory-mb` cannot be kept on this machine: no control group can be made"
+        raise OperatorError(message, "take it out of keisei.toml, or run where control groups may be made")
     if machine.cgroup is None or (limits.processes is None and limits.memory_bytes is None):
         return ()
     try:
@@ -152,7 +156,7 @@ def _network_held(confinement: Confinement, machine: Machine) -> str:
 
 
 def _held(launch: Launch, confinement: Confinement, machine: Machine, groups: tuple[str, ...]) -> Launch:
-    system = reach.system(confinement.write)
+    system = reach.system((*confinement.write, *confinement.out))
     joined = {"groups": [f"{each}/cgroup.procs" for each in groups]}
     profile = _profile(launch, confinement, machine, system, counted=bool(groups))
     if machine.bwrap is None:

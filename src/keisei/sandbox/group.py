@@ -87,21 +87,30 @@ def _removed(folder: Path) -> bool:
 
 
 def clear(parent: Path) -> None:
-    """Remove what makers that are gone have left."""
-    for each in parent.glob(f"{_NAME}-*-*-*"):
-        pid, start = each.name.split("-")[1:3]
-        seen = look(int(pid)) if pid.isdecimal() else None
-        if seen is None or str(seen.start) != start:
-            _removed(each)
+    """Remove what makers that are gone have left. What is busy stays."""
+    for each in _deserted(parent):
+        _removed(each)
 
 
 def clear_groups() -> None:
-    """Remove what makers that are gone have left, wherever this process could make a group. Never raises."""
+    """Remove what makers that are gone have left, wherever this process could make a group. Never raises.
+
+    What was killed right before is waited for.
+    """
     with suppress(OSError):
         listing = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
-        for parent in parents(listing):
-            clear(parent)
-        clear(_memory_parent())
+        found = set(parents(listing))
+        with suppress(OSError):
+            found.add(_memory_parent())
+        remove([str(each) for parent in found for each in _deserted(parent)])
+
+
+def _deserted(parent: Path) -> Iterator[Path]:
+    for each in parent.glob(f"{_NAME}-*-*-*"):
+        pid, start = each.name.split("-")[1:3]
+        seen = look(int(pid)) if pid.isdecimal() else None
+        if seen is None or seen.dead or str(seen.start) != start:
+            yield each
 
 
 def tasks_of(user: int) -> int:

@@ -1,6 +1,7 @@
 """Machines: which layers hold here, found by confining a small program and looking at what it could do."""
 
 import os
+import signal
 import subprocess
 import tempfile
 from functools import cache
@@ -115,15 +116,26 @@ def _tried(machine: Machine, place: Path) -> tuple[set[str], str]:
 
 def _told(launch: Launch, place: Path) -> tuple[set[str], str]:
     try:
-        ended = subprocess.run(  # noqa: S603 - our own program, and nothing of it is to be kept
-            launch.argv, env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE_S, check=False
+        process = subprocess.Popen(  # noqa: S603 - our own program, and nothing of it is to be kept
+            launch.argv,
+            env={},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return set(), str(error)
-    lines = ended.stderr.decode(errors="replace").strip().splitlines()
-    if ended.returncode != 0 or not (place / "allowed" / "allowed").exists():
-        return set(), lines[0] if lines else f"it ended with {ended.returncode}"
-    could = set(ended.stdout.decode().split())
+    except OSError as error:
+        return set(), error.strerror or str(error)
+    with process:
+        try:
+            out, err = process.communicate(timeout=_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return set(), f"it did not end within {_PATIENCE_S:g} seconds"
+    lines = err.decode(errors="replace").strip().splitlines()
+    if process.returncode != 0 or not (place / "allowed" / "allowed").exists():
+        return set(), lines[0] if lines else f"it ended with {process.returncode}"
+    could = set(out.decode().split())
     return (could - {"files"} if (place / "refused" / "refused").exists() else could), "what it refuses can be done"
 
 

@@ -1,5 +1,6 @@
 """The cell of one attempt: its gate, its road to the model and the sandbox around both, open while the harness runs."""
 
+import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -10,7 +11,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from keisei.adapters.port import Adapter, Order, Place
-from keisei.adapters.upstream import EXPECTED, inside, upstream_of
+from keisei.adapters.upstream import inside
 from keisei.records.adapter import AdapterConfig
 from keisei.records.confinement import Confinement, Level
 from keisei.records.error import OperatorError, Refused, WorldFault
@@ -20,12 +21,14 @@ from keisei.records.relay import Allowance, Price, Upstream
 from keisei.records.task_spec import TaskSpec
 from keisei.rules.policy import Policy
 from keisei.sandbox.confine import Confined, confine
-from keisei.sandbox.reach import program_reads
+from keisei.sandbox.reach import program_path, program_reads
 from keisei.sandbox.relay import Relay
 from keisei.wiring.canary import Nest, prove_hook
 from keisei.wiring.confinement import RELAY_PORT, Bounds, Road, confined_to
-from keisei.wiring.execute import Cell
+from keisei.wiring.ear import Ear
+from keisei.wiring.execute import Cell, Hold
 from keisei.wiring.gatehouse import Admitted
+from keisei.wiring.key import server_of
 from keisei.wiring.shop import GATE_LOG, RELAY_LOG
 from keisei.wiring.site import Site
 from keisei.wiring.sockets import runtime_folder
@@ -34,6 +37,8 @@ from keisei.wiring.yard import Yard
 
 HARNESSES: Final[Mapping[str, str]] = {"claude-code": "claude", "codex": "codex", "hermes-agent": "hermes"}
 """How each kind calls itself to the gate."""
+KNOWS_PRICES: Final = ("claude-code",)
+"""Kinds that keep to a limit in money by themselves."""
 PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
@@ -51,8 +56,12 @@ class Plan(NamedTuple):
     network: str
     artifacts: Path
     budget: Budget | None
+    hold: Hold
+    """By what a rehearsal is held."""
     silence_s: float | None = None
     """How long it may print nothing."""
+    secrets: tuple[str, ...] = ()
+    """Values that must not be written down."""
     upstream: Upstream | None = None
     """The model's server; None for the one that the adapter's table names."""
 
@@ -72,8 +81,8 @@ def open_cell(yard: Yard, plan: Plan) -> Iterator[Cell]:
         told = plan.adapter.plan(order)
         if not isinstance(told, Launch):
             raise Refused(f"adapter `{plan.order.config.adapter_id}` starts no program", "it cannot be confined")
-        told = replace(told, silence_s=plan.silence_s)
-        confinement = confined_to(_bounds(yard, plan, admitted, told), way.road)
+        told = replace(anchored(told), silence_s=plan.silence_s)
+        confinement = confined_to(_bounds(yard, plan, admitted, order, told), way.road)
         confined = _held(told, confinement=confinement, yard=yard, stack=stack)
         if admitted is not None:
             also = partial(_held, confinement=confinement, yard=yard, stack=stack)
@@ -130,25 +139,29 @@ def _held(launch: Launch, *, confinement: Confinement, yard: Yard, stack: ExitSt
 
 def _admitted(yard: Yard, plan: Plan, stack: ExitStack) -> Admitted:
     harness = HARNESSES[plan.adapter.kind]
-    admitted = yard.gatehouse.admit(plan.policy, harness, plan.attempt_id, plan.site.folder / GATE_LOG)
+    admitted = yard.gatehouse.admit(plan.policy, harness, plan.attempt_id, plan.site.folder / GATE_LOG, plan.secrets)
     stack.callback(yard.gatehouse.dismiss, admitted)
     return admitted
 
 
 def _way(yard: Yard, plan: Plan, watch: Watchman, stack: ExitStack) -> Way:
     config = plan.order.config
-    upstream = plan.upstream or upstream_of(config, plan.order.env)
+    upstream = plan.upstream or server_of(config, plan.order.env)
     env = {name: value for name, value in plan.order.env.items() if name.casefold() not in PROXIES}
-    if upstream is None:
-        raise OperatorError(
-            f"adapter `{config.adapter_id}` names neither a key nor an address of its model's server",
-            f"write a line `{EXPECTED[plan.adapter.kind]}=...` into a file of mode 0600, and name it as its `env_file`",
-        )
     token = secrets.token_urlsafe(24)
     socket = runtime_folder(yard.settings) / f"relay-{token[:8]}.sock" if has_own_network(yard, plan) else None
     log = plan.site.folder / RELAY_LOG
     relay = stack.enter_context(
-        Relay(upstream, token, _allowance(yard, plan), socket=socket, log=log, on_spent=watch.end)
+        Relay(
+            upstream,
+            token,
+            _allowance(yard, plan),
+            socket=socket,
+            log=log,
+            closed=plan.network == "none",
+            on_spent=watch.end,
+            on_answer=Ear(watch.give_up).hear,
+        )
     )
     address = f"http://127.0.0.1:{RELAY_PORT if socket else relay.port}"
     kept = {name: value for name, value in env.items() if name not in upstream.key_names}
@@ -157,7 +170,13 @@ def _way(yard: Yard, plan: Plan, watch: Watchman, stack: ExitStack) -> Way:
 
 
 def _allowance(yard: Yard, plan: Plan) -> Allowance:
+    """What may be spent. Raises OperatorError for a limit in money that nobody could keep before it is passed."""
     budget = plan.budget or Budget()
+    if budget.max_cost_usd is not None and not yard.home.file.prices and plan.adapter.kind not in KNOWS_PRICES:
+        raise OperatorError(
+            f"the budget is in money, and what adapter `{plan.order.config.adapter_id}` costs is not known in time",
+            'add `[prices."<model>"]` with input and output to keisei.toml, or limit tokens',
+        )
     prices = {
         model: Price(input=each.input, output=each.output, cache_read=each.cache_read, cache_write=each.cache_write)
         for model, each in yard.home.file.prices.items()
@@ -195,7 +214,39 @@ def lay_out(home: Path, files: Mapping[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _bounds(yard: Yard, plan: Plan, admitted: Admitted | None, told: Launch) -> Bounds:
+def anchored(told: Launch) -> Launch:
+    """The same program by its absolute path, with a PATH that leads nowhere else wherever it is looked up.
+
+    It starts in a worktree: an empty or relative part of the PATH would have a file of the repository run in place of
+    the program that was proved.
+    """
+    parts = told.env.get("PATH", os.defpath).split(os.pathsep)
+    path = os.pathsep.join(part for part in parts if Path(part).is_absolute())
+    found = program_path(told.argv[0], path)
+    return replace(told, argv=(found or told.argv[0], *told.argv[1:]), env={**told.env, "PATH": path})
+
+
+def _fixed(yard: Yard, plan: Plan, order: Order) -> tuple[str, ...]:
+    """The files that hang the gate in: a program that a call starts must not take it out for the next sub-agent.
+
+    Landlock alone cannot close a file in a folder that stays open, and the harness has to write its home.
+    """
+    if order.guard is None or plan.adapter.home is None or yard.machine.bwrap is None:
+        return ()
+    home = plan.site.room.resolve() / plan.adapter.home
+    return tuple(str(home / name) for name in order.guard.files)
+
+
+def _private(yard: Yard, config: AdapterConfig) -> tuple[str, ...]:
+    """What no agent reads, wherever it lies."""
+    root, home = yard.home.root, yard.settings.home
+    tables = [*yard.home.file.adapters.values(), {"env_file": getattr(config, "env_file", None)}]
+    named = [each for table in tables if isinstance(each := table.get("env_file"), str)]
+    files = [str((root or Path.cwd()) / Path(each).expanduser()) for each in named]
+    return (*files, *(str(each) for each in (root, home, yard.home.folder) if each is not None))
+
+
+def _bounds(yard: Yard, plan: Plan, admitted: Admitted | None, order: Order, told: Launch) -> Bounds:
     config: AdapterConfig = plan.order.config
     reads = program_reads(told.argv[0], told.env.get("PATH", ""))
     if admitted is not None:
@@ -212,4 +263,6 @@ def _bounds(yard: Yard, plan: Plan, admitted: Admitted | None, told: Launch) -> 
         project=yard.sandbox,
         reads=reads,
         sockets=() if admitted is None else (admitted.socket,),
+        private=_private(yard, config),
+        fixed=_fixed(yard, plan, order),
     )

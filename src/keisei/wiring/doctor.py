@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -27,11 +27,12 @@ from keisei.sandbox.process import run
 from keisei.settings import Settings
 from keisei.wiring import catalog
 from keisei.wiring.choose import kind_of
+from keisei.wiring.key import check_key
 from keisei.wiring.policy import Setting, spec_policy
 from keisei.wiring.probe import probed
 from keisei.wiring.start import Order, start, stop_started
 from keisei.wiring.store import Home, open_home_store, project_home
-from keisei.workspace.repository import facts
+from keisei.workspace.repository import OLDEST, facts
 from keisei.workspace.space import free_bytes
 
 T = TypeVar("T")
@@ -44,6 +45,8 @@ ROLE: Final = "read-only"
 """The role whose policy the gate is tried with: it refuses what nobody has, and allows reading."""
 CLIENT_WORDS: Final = 4
 """Of a hook command whose client is compiled: the program, the socket, the token, the harness."""
+NO_NAMESPACES: Final = "bubblewrap cannot"
+"""How the fault of a machine begins whose bubblewrap is there and does not work."""
 VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 
 
@@ -71,7 +74,7 @@ def examine(settings: Settings, folder: Path, look: Callable[[], Machine]) -> It
         return
     home, library = found
     yield _gate(settings, library)
-    yield from _harnesses(library)
+    yield from _harnesses(library, home.root)
     yield _git()
     yield from _repository(home)
     yield _space(home)
@@ -106,7 +109,12 @@ def isolation(machine: Machine) -> Check:
 
 
 def _isolation_hint(machine: Machine) -> str:
-    missing = "install bubblewrap (the program `bwrap`)" if machine.bwrap is None else "use a kernel with Landlock"
+    if machine.bwrap is not None:
+        missing = "use a kernel with Landlock"
+    elif any(each.startswith(NO_NAMESPACES) for each in machine.faults):
+        missing = "let bubblewrap make namespaces: a setting of the system or the container forbids it"
+    else:
+        missing = "install bubblewrap (the program `bwrap`)"
     return f"{missing}; `--accept-weaker` runs agents with what there is"
 
 
@@ -129,11 +137,11 @@ def _gate_tried(settings: Settings, library: Catalog, folder: Path) -> Check:
     return Check(name="gate", state="ok", detail=detail, facts={"client": client})
 
 
-def _harnesses(library: Catalog) -> list[Check]:
+def _harnesses(library: Catalog, root: Path | None) -> list[Check]:
     """Every adapter that can be tried; without a single one that is there, no agent can run."""
     configs = [each.record for _, each in sorted(library.adapters.items())]
     with ThreadPoolExecutor(max(1, len(configs))) as pool:
-        found = list(pool.map(_adapter, configs))
+        found = list(pool.map(lambda config: _adapter(config, root), configs))
     agents = [check for config, check in zip(configs, found, strict=True) if not isinstance(config, ScriptAdapter)]
     if any(each.state == "ok" for each in agents):
         return found
@@ -142,37 +150,65 @@ def _harnesses(library: Catalog) -> list[Check]:
     return [*found, nobody]
 
 
-def _adapter(config: AdapterConfig) -> Check:
+def _adapter(config: AdapterConfig, root: Path | None) -> Check:
     reached = probed(config)
     name, kind = f"adapter {config.adapter_id}", kind_of(config)
     if not reached.ok:
         return Check(name=name, state="note", detail=reached.reason, facts={"kind": kind})
     program = adapter_of(kind).probe(config).program
     path = None if program is None else shutil.which(program)
-    version = None if path is None or isinstance(config, ScriptAdapter) else program_version(path)
-    parts = [each for each in (version, path) if each]
-    told = {"kind": kind, "program": path, "version": version}
-    return Check(name=name, state="ok", detail=", ".join(parts) or reached.reason, facts=told)
+    if path is None or isinstance(config, ScriptAdapter):
+        told = {"kind": kind, "program": path, "version": None}
+        return Check(name=name, state="ok", detail=path or reached.reason, facts=told)
+    found = program_version(path)
+    told = {"kind": kind, "program": path, "version": found.version}
+    if found.fault is None:
+        try:
+            check_key(config, root)
+        except KeiseiError as error:
+            detail = f"{found.version}, {path}, and no way to its model: {error.message}"
+            return Check(name=name, state="note", detail=detail, hint=error.hint, facts=told)
+        return Check(name=name, state="ok", detail=f"{found.version}, {path}", facts=told)
+    hint = f"`{path} --version` has to work"
+    return Check(name=name, state="note", detail=f"{path} does not work: {found.fault}", hint=hint, facts=told)
 
 
-def program_version(path: str) -> str | None:
-    """The version a program says it has, asked with a home and an environment of its own; None where it says none."""
-    with tempfile.TemporaryDirectory(prefix="keisei-doctor-") as home:
+class Version(NamedTuple):
+    """What a program says of itself; one of both is None."""
+
+    version: str | None
+    fault: str | None
+
+
+def program_version(path: str) -> Version:
+    """The version a program says it has, asked with a home and an environment of its own, or why it says none."""
+    with tempfile.TemporaryDirectory(prefix="keisei-doctor-", ignore_cleanup_errors=True) as home:
         env = {"HOME": home, "TMPDIR": home, "PATH": os.environ.get("PATH", os.defpath)}
         try:
             ended = run(Launch(argv=(path, "--version"), cwd=home, env=env, stdin=b"", timeout_s=PATIENCE_S))
-        except KeiseiError:
-            return None
+        except KeiseiError as error:
+            return Version(None, error.message)
+    if ended.timed_out:
+        return Version(None, f"it does not say its version in {PATIENCE_S:g} seconds")
+    if ended.code != 0:
+        how = f"signal {ended.signal}" if ended.code is None else f"exit {ended.code}"
+        return Version(None, f"asked for its version it ended with {how}")
     found = VERSION.search(ended.stdout.decode("utf-8", "replace"))
-    return found[0] if found is not None and ended.code == 0 else None
+    return Version(found[0], None) if found is not None else Version(None, "it says no version")
 
 
 def _git() -> Check:
+    hint = f"install git {'.'.join(map(str, OLDEST))} or newer"
     path = shutil.which("git")
     if path is None:
-        return Check(name="git", state="missing", detail="there is no git", hint="install git 2.38 or newer")
-    version = program_version(path)
-    return Check(name="git", state="ok", detail=f"{version or 'a version it does not say'}, {path}")
+        return Check(name="git", state="missing", detail="there is no git", hint=hint)
+    found = program_version(path)
+    if found.version is None:
+        return Check(name="git", state="missing", detail=f"{path} does not work: {found.fault}", hint=hint)
+    detail = f"{found.version}, {path}"
+    if tuple(int(each) for each in re.findall(r"\d+", found.version)[:2]) < OLDEST:
+        return Check(name="git", state="missing", detail=f"{detail}: it is too old", hint=hint)
+    return Check(name="git", state="ok", detail=detail)
 
 
 def _repository(home: Home) -> Iterator[Check]:
@@ -187,6 +223,11 @@ def _repository(home: Home) -> Iterator[Check]:
         return
     branch = found.branch or "a detached HEAD"
     yield Check(name="repository", state="ok", detail=f"agents begin at {found.head[:12]} of {branch}")
+    if found.branch != main:
+        detail = f"there is no branch `{main}`, so agents begin at the one that is checked out"
+        yield Check(
+            name="repository", state="note", detail=detail, hint="`[project] main` in keisei.toml names another"
+        )
     for note in found.notes():
         yield Check(name="repository", state="note", detail=note)
 

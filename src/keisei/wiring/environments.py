@@ -9,23 +9,27 @@ from keisei.records.launch import Launch
 from keisei.records.project import ProjectEnvironment
 from keisei.records.worktree import RepositoryFacts, Worktree
 from keisei.sandbox.confine import confine
-from keisei.sandbox.process import run
 from keisei.wiring.environment import passed_on
+from keisei.wiring.execute import Hold, run_held
 from keisei.wiring.shop import Shop
 from keisei.wiring.store import make_folder
 from keisei.wiring.yard import Yard
+from keisei.workspace.checkout import check_out
 from keisei.workspace.environment import this_platform
-from keisei.workspace.git import asked, shared
+from keisei.workspace.git import Private, asked, shared
 from keisei.workspace.removal import remove
 
 SETUP_S: Final = 1800.0
 LAST_WORDS: Final = 2000
 
 
-def equip(shop: Shop, yard: Yard, facts: RepositoryFacts, worktree: Worktree, scratch: Path) -> str | None:
+def equip(  # noqa: PLR0913, PLR0917 - where, for whom, held by what
+    shop: Shop, yard: Yard, facts: RepositoryFacts, worktree: Worktree, scratch: Path, hold: Hold
+) -> str | None:
     """Give the worktree what `[environment]` asks for; the environment's key, None where nothing is asked for.
 
-    A set-up has its home in `scratch`, which is gone afterwards. Raises OperatorError where it fails, with its last
+    A set-up has its home in `scratch`, which is gone afterwards. Whatever else it did to the worktree is undone, so
+    that the attempt that waited for it begins like every other. Raises OperatorError where it fails, with its last
     words, and WorldFault, which may pass, where somebody killed it.
     """
     setting = shop.home.file.environment
@@ -33,12 +37,11 @@ def equip(shop: Shop, yard: Yard, facts: RepositoryFacts, worktree: Worktree, sc
         return None
     _check_ignored(worktree, setting)
     key = yard.environments.key(lambda path: _file_at(facts, worktree.base, path), setting, this_platform())
-    found = yard.environments.find(key)
+    found, tree = yard.environments.find(key), Path(worktree.path)
     if found is None:
-        tree = Path(worktree.path)
-        yard.environments.build(key, tree, setting.keep, lambda: _set_up(yard, setting, tree, scratch))
-        return key
-    yard.environments.give(found, Path(worktree.path))
+        found = yard.environments.build(key, tree, setting.keep, lambda: _set_up(yard, setting, tree, scratch, hold))
+        check_out(Private(Path(f"{tree}.git"), worktree.path, worktree.common_dir, worktree.base))
+    yard.environments.give(found, tree)
     return key
 
 
@@ -60,7 +63,7 @@ def _file_at(facts: RepositoryFacts, base: str, path: str) -> bytes | None:
         return None
 
 
-def _set_up(yard: Yard, setting: ProjectEnvironment, tree: Path, scratch: Path) -> None:
+def _set_up(yard: Yard, setting: ProjectEnvironment, tree: Path, scratch: Path, hold: Hold) -> None:
     """Run the set-up, with network and a home of its own, able to write nothing but the worktree and that home."""
     home, temporary = scratch / "home", scratch / "tmp"
     for each in (scratch, home, temporary):
@@ -76,13 +79,14 @@ def _set_up(yard: Yard, setting: ProjectEnvironment, tree: Path, scratch: Path) 
     )
     confined = confine(launch, bounds, yard.machine, "none")
     try:
-        done = run(confined.launch, keeper=True)
+        done = run_held(confined.launch, hold)
     finally:
         confined.close()
         remove(scratch)
-    if done.code is None:
+    if done.code is None and not done.timed_out:
         raise WorldFault(f"the set-up of the environment `{setting.setup}` was killed", retryable=True)
-    if done.code != 0:
+    if done.code != 0 or done.timed_out:
         said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()[-LAST_WORDS:]
         how = "ran out of time" if done.timed_out else f"ended with exit {done.code}"
-        raise OperatorError(f"the set-up of the environment `{setting.setup}` {how}: {said.splitlines()[-1:]}")
+        last = said.splitlines()[-1] if said else "it said nothing"
+        raise OperatorError(f"the set-up of the environment `{setting.setup}` {how}: {last}")

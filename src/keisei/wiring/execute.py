@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from keisei.records.confinement import Level
+from keisei.records.error import WorldFault
 from keisei.records.launch import Call, Exit, Launch, SpoolSummary
 from keisei.sandbox.http import call
 from keisei.sandbox.process import open_process
@@ -60,6 +61,27 @@ class Executed(NamedTuple):
 
     ended: Exit
     kept: SpoolSummary
+
+
+class Hold(NamedTuple):
+    """By what a program is held that an attempt needs before its harness: it ends like the attempt itself."""
+
+    switch: Switch
+    left_s: Callable[[], float]
+    mark: str
+
+
+def run_held(launch: Launch, hold: Hold) -> Exit:
+    """Run it to its end. Raises WorldFault, which may pass, where the attempt was ended meanwhile."""
+    with open_process(launch, lease_s=hold.left_s(), mark=hold.mark) as process:
+        hold.switch.attach(process)
+        try:
+            done = process.wait()
+        finally:
+            hold.switch.attach(None)
+    if done.canceled or done.lease_lost:
+        raise WorldFault(f"`{launch.argv[0]}` was ended with its attempt", retryable=True)
+    return done
 
 
 def execute(what: Launch | Call, ground: Ground) -> Executed:

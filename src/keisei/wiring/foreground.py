@@ -5,27 +5,79 @@ Where a runner that was there already is quicker, that one carries it, and every
 comes from the rows and the attempt's files, and whoever carries it hears that it is canceled.
 """
 
+import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
+from keisei.adapters import adapter_of
 from keisei.engine.control import cancel
+from keisei.engine.gather import task_file
+from keisei.records.adapter import AdapterConfig
 from keisei.records.attempt import TaskAttempt
 from keisei.records.error import KeiseiError, OperatorError, Refused
 from keisei.records.id import TaskId
 from keisei.records.move import NewTask
 from keisei.records.task import TERMINAL, TaskRecord
+from keisei.records.task_spec import SpecTask, TaskSpec
+from keisei.wiring.choose import kind_of
 from keisei.wiring.hall import runner_options, shop_runner
+from keisei.wiring.key import check_key
+from keisei.wiring.registry import CatalogRegistry
 from keisei.wiring.runner import Line
 from keisei.wiring.shop import Shop, read_evidence
 from keisei.wiring.store import Home
+from keisei.wiring.workshop import is_confined
+from keisei.workspace.name import spelled
 from keisei.workspace.ref import find_ref
 from keisei.workspace.repository import facts
 
 LARGEST_PATCH: Final = 64 * 1_048_576
 """Bytes of a patch that are counted."""
+ESCAPED: Final = re.compile(r"\\([0-7]{3}|.)")
+LETTERS: Final = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
+"""What git writes after a backslash, and means."""
+
+
+def check_start(shop: Shop, task: TaskRecord) -> None:
+    """Raise OperatorError where the task could not begin on this machine: whoever waits for it hears that at once.
+
+    A queue would wait until an adapter is there, or ask a person; here the person sits at the terminal.
+    """
+    registry = shop.registry()
+    profile = registry.profile(task.requested_profile_id)
+    asked = task.requested_adapter_id
+    names = [asked] if asked is not None else [profile.default_adapter_id, *profile.fallback_adapter_ids]
+    config = _reached(shop, [registry.adapter(each) for each in names])
+    spec = task_file(registry.task_type(task.task_type), task) or TaskSpec(task=SpecTask(role=profile.role))
+    _check_ground(shop, registry, config, spec)
+
+
+def _reached(shop: Shop, configs: list[AdapterConfig]) -> AdapterConfig:
+    faults = []
+    for config in configs:
+        found = shop.probe(config)
+        if found.ok:
+            return config
+        faults.append(f"{config.adapter_id}: {found.reason}")
+    hint = "install or start it, or choose another with --adapter; `keisei doctor` tells what is there"
+    raise OperatorError(f"no adapter can be reached: {'; '.join(faults)}", hint)
+
+
+def _check_ground(shop: Shop, registry: CatalogRegistry, config: AdapterConfig, spec: TaskSpec) -> None:
+    role = registry.material.resolved_role(spec.task.role)
+    if shop.yard is None or not is_confined(adapter_of(kind_of(config)), role):
+        return
+    check_key(config, shop.home.root)
+    try:
+        shop.yard.level(role.isolation)
+    except Refused as refused:
+        hint = "install bubblewrap (`keisei doctor` tells more), or run it with --accept-weaker"
+        raise OperatorError(refused.message, hint) from refused
+    if spec.scope.files_whitelist:
+        shop.yard.facts()
 
 
 class Foreground:
@@ -133,7 +185,18 @@ def _named(line: str) -> str:
     """The path in `diff --git a/PATH b/PATH`; both are the same, because renames are not looked for."""
     both = line.removeprefix("diff --git ")
     half = both[: len(both) // 2]
-    return half.strip('"').removeprefix("a/")
+    return _unquoted(half[1:-1]).removeprefix("a/") if half.startswith('"') else half.removeprefix("a/")
+
+
+def _unquoted(text: str) -> str:
+    """A path that git has written between quotes: bytes that are not ASCII stand there as octal numbers."""
+    pieces, start = [], 0
+    for found in ESCAPED.finditer(text):
+        word = found[1]
+        told = bytes([int(word, 8) & 0xFF]) if len(word) > 1 else LETTERS.get(word, word).encode()
+        pieces += [text[start : found.start()].encode(), told]
+        start = found.end()
+    return spelled(b"".join([*pieces, text[start:].encode()]))
 
 
 def _counted(file: Changed, sign: str) -> Changed:

@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
 from keisei.engine.attempt import Judged
+from keisei.engine.gather import task_file
 from keisei.engine.verify import Case, verify
 from keisei.engine.workflow import state_of
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.error import IllegalMove, WorldFault
 from keisei.records.finding import FindingRecord
+from keisei.records.id import FindingId
 from keisei.records.move import Claimed
 from keisei.records.snapshot import Looked, Snapshot
 from keisei.records.task import TaskRecord
@@ -21,12 +23,14 @@ from keisei.rules.answer_contract import accepted_signals
 from keisei.rules.claim import Claim
 from keisei.rules.evidence import Keys, keys_of
 from keisei.rules.outcome import decode, judge
+from keisei.wiring.registry import CatalogRegistry
 from keisei.wiring.returned import RETURNED, Returned, snapshots
 from keisei.wiring.shop import BEFORE, Before, Result, Shop
 from keisei.workspace.file import look, look_at
 from keisei.workspace.snapshot import take
 
 T = TypeVar("T")
+UNRUN: Final = "not run: verification on the merged tree comes with a later version; look at the candidate yourself"
 
 
 def judged(shop: Shop, claimed: Claimed) -> Judged:
@@ -39,6 +43,8 @@ def judged(shop: Shop, claimed: Claimed) -> Judged:
     plain = claimed.attempt.adapter_kind == "script"
     claim = decode(result.report, result.ended, complete_by_exit_code=by_exit_code and plain)
     findings, artifacts = _verified(shop, claimed, spec, claim, keys)
+    if claim.outcome.status == "completed":
+        findings += _unrun(shop, registry, spec, claimed)
     verdict = judge(claim, findings)
     _keep(shop, claimed, keys, msgspec.json.format(msgspec.json.encode(findings)))
     profile = registry.profile(claimed.task.requested_profile_id)
@@ -81,6 +87,31 @@ def _verified(
         proofs_before=before.proofs,
     )
     return verify(case, _Eyes(shop, folder))
+
+
+def _unrun(shop: Shop, registry: CatalogRegistry, spec: TaskTypeSpec, claimed: Claimed) -> list[FindingRecord]:
+    """What the role's capabilities would verify on the merged tree, and nobody has: said, and never silent."""
+    file = task_file(spec, claimed.task)
+    if file is None:
+        return []
+    elevated = set(file.elevate.capabilities) if file.elevate is not None else set()
+    names = [each for each in registry.material.resolved_role(file.task.role).capabilities if each not in elevated]
+    verifies = [(name, registry.catalog.capability(name).verify) for name in names]
+    return [
+        FindingRecord(
+            finding_id=FindingId(shop.new_id()),
+            attempt_id=claimed.attempt.attempt_id,
+            capability=name,
+            status="skipped",
+            severity="warn",
+            reason=UNRUN,
+            run_from="merged",
+            duration_ms=0.0,
+            created_at=shop.store.now(),
+        )
+        for name, part in verifies
+        if part is not None and part.when == "on-return"
+    ]
 
 
 def _returned(shop: Shop, keys: Keys) -> Returned | None:

@@ -16,15 +16,16 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from keisei.adapters.upstream import upstream_of
 from keisei.records.error import WorldFault
 from keisei.records.launch import Launch
 from keisei.records.relay import Upstream
 from keisei.records.task_spec import SpecTask, TaskSpec
 from keisei.rules.policy import Patterns, Policy, Rule
-from keisei.sandbox.process import run
 from keisei.wiring.cell import Plan, open_cell
+from keisei.wiring.execute import run_held
 from keisei.wiring.shop import GATE_LOG
-from keisei.wiring.site import ROOM, Site, remove
+from keisei.wiring.site import ROOM, Site, remove_folder
 from keisei.wiring.store import make_folder
 from keisei.wiring.yard import Rehearsal, Yard
 
@@ -36,6 +37,8 @@ KILLED: Final = 128 + 9
 REFUSED, ALLOWED = "rehearsal-refused", "rehearsal-allowed"
 SCRIPTS: Final = "functions.exec"
 """The one tool that Codex offers to newer models; all others are called from its scripts."""
+OWN: Final = ("HOME", "TMPDIR", "KEISEI_ATTEMPT_ID")
+"""Variables that a rehearsal sets itself."""
 PROMPT: Final = b"Do what you are asked, one step after the other."
 
 
@@ -74,19 +77,26 @@ def rehearse(yard: Yard, plan: Plan) -> None:
         try:
             _play(yard, plan, part, folder, yard.rehearsal)
         finally:
-            remove(folder)
+            remove_folder(folder)
         yard.proved.add(digest)
 
 
 def _digest(yard: Yard, plan: Plan) -> str:
-    """What a proof holds for: the program, its settings, the confinement and the machine's layers."""
+    """What a proof holds for: the program, its settings and variables, the confinement and the machine's layers."""
     config = plan.order.config
     found = shutil.which(getattr(config, "command", ""), path=plan.order.env.get("PATH"))
     real = Path(found).resolve() if found else None
     facts = real.stat() if real is not None else None
     program = None if facts is None else (str(real), facts.st_size, facts.st_mtime_ns, facts.st_ino)
     settings = sorted(plan.order.settings_files.items())
-    parts = (program, msgspec.json.encode(config), settings, plan.network, yard.machine)
+    parts = (
+        program,
+        msgspec.json.encode(config),
+        settings,
+        sorted(variables(plan).items()),
+        plan.network,
+        yard.machine,
+    )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
@@ -95,12 +105,12 @@ def _play(yard: Yard, plan: Plan, part: Part, folder: Path, rehearsal: Rehearsal
     for each in (folder, room, room / "home", room / "tmp", room / "stage"):
         make_folder(each)
     refused, allowed = room / "stage" / REFUSED, room / "stage" / ALLOWED
-    with rehearsal(_script(part, refused, allowed)) as model:
+    with rehearsal(_script(part)) as model:
         upstream = Upstream(url=f"{model.url}{part.path}", protocol=part.protocol)  # type: ignore[arg-type]
-        with open_cell(yard, _plan(plan, part, folder, allowed, upstream)) as cell:
+        with open_cell(yard, _plan(plan, part, folder, upstream)) as cell:
             if not isinstance(cell.launch, Launch):
                 return
-            done = run(replace(cell.launch, timeout_s=PATIENCE_S, silence_s=None), keeper=True)
+            done = run_held(replace(cell.launch, timeout_s=PATIENCE_S, silence_s=None), plan.hold)
             lives = cell.admitted is None or yard.gatehouse.is_alive(cell.admitted)
         asked = len(model.requests)
     told = _last_words(done.stderr or done.stdout)
@@ -116,9 +126,9 @@ def _play(yard: Yard, plan: Plan, part: Part, folder: Path, rehearsal: Rehearsal
         raise WorldFault(f"adapter `{name}` does not ask the gate before a call")
 
 
-def _script(part: Part, refused: Path, allowed: Path) -> Callable[[Any], Any]:
+def _script(part: Part) -> Callable[[Any], Any]:
     """One call that the gate refuses, one that it allows, then the end; sub-requests get the end at once."""
-    turns = [_call(part, refused), _call(part, allowed)]
+    turns = [_call(part, REFUSED), _call(part, ALLOWED)]
 
     def turn(request: Any) -> Any:  # noqa: ANN401 - the scripted model's own types
         if turns and part.tool in request.tools:
@@ -137,13 +147,22 @@ def _in_script(call: dict[str, Any]) -> dict[str, Any]:
     return {"tool": "exec", "namespace": "functions", "input": source}
 
 
-def _call(part: Part, path: Path) -> dict[str, Any]:
-    return {"tool": part.tool, "input": {part.field: f"touch {path}"}}
+def _call(part: Part, name: str) -> dict[str, Any]:
+    """A name without a folder: the harness stands where it is to be made, and no path can be misspelt for a shell."""
+    return {"tool": part.tool, "input": {part.field: f"touch {name}"}}
 
 
-def _plan(plan: Plan, part: Part, folder: Path, allowed: Path, upstream: Upstream) -> Plan:
+def variables(plan: Plan) -> dict[str, str]:
+    """The variables of attempts, which may switch a hook off, without what is one attempt's alone or the relay's."""
+    upstream = upstream_of(plan.order.config, plan.order.env)
+    hidden = {*OWN, *(upstream.key_names if upstream is not None else ())}
+    env = plan.order.env.items()
+    return {name: value for name, value in env if name not in hidden and not name.startswith("AGENT_RUNTIME_")}
+
+
+def _plan(plan: Plan, part: Part, folder: Path, upstream: Upstream) -> Plan:
     room = folder / ROOM
-    env = {name: value for name, value in plan.order.env.items() if name in ("PATH", "LANG", "LC_ALL", "TZ")}
+    env = variables(plan)
     env |= {"HOME": str(room / "home"), "TMPDIR": str(room / "tmp"), "KEISEI_ATTEMPT_ID": folder.name}
     stage = room / "stage"
     (room / "prompt.md").write_bytes(PROMPT)
@@ -152,21 +171,20 @@ def _plan(plan: Plan, part: Part, folder: Path, allowed: Path, upstream: Upstrea
         order=replace(plan.order, prompt=PROMPT, cwd=str(stage), env=env, run_folder=str(room.resolve())),
         site=Site(folder=folder, room=room, cwd=stage.resolve(), workspace=None, confined=True),
         spec=TaskSpec(task=SpecTask(role="rehearsal")),
-        policy=_policy(part, stage, allowed),
+        policy=_policy(part, stage),
         artifacts=stage,
         budget=None,
         upstream=upstream,
     )
 
 
-def _policy(part: Part, stage: Path, allowed: Path) -> Policy:
+def _policy(part: Part, stage: Path) -> Policy:
     """One tool and one command."""
-    line = f"touch {allowed}".replace(".", r"\.").replace("+", r"\+")
     return Policy(
         role="rehearsal",
         rules=(
             Rule(capability="role::tools", tools_allowed=(part.seen_as,)),
-            Rule(capability="role::bash", patterns=(Patterns(mode="allow-only", items=(rf"\A{line}\Z",)),)),
+            Rule(capability="role::bash", patterns=(Patterns(mode="allow-only", items=(rf"\Atouch {ALLOWED}\Z",)),)),
         ),
         worktree=os.path.realpath(stage),
         scratch=(),

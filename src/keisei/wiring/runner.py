@@ -119,6 +119,8 @@ class Runner:
         self._full: str | None = None
         self._trouble: str | None = None
         self._shut: tuple[AdapterId, ...] = ()
+        self._left_alone = 0
+        """Tasks that could be claimed, if their adapters were not left alone."""
         self._due_at: datetime | None = hall.store.next_due()
         self._taken = 0
         self._rhythm = Rhythm()
@@ -217,6 +219,7 @@ class Runner:
         for claimed in claims:
             self._taken += 1
             self._start(claimed, carry)
+        self._left_alone = self._store.claimable() if self._shut and not claims else 0
         if not claims:  # the claim itself heeds a pause; here it is only told
             self._look_for_a_pause()
             self._note_idle()
@@ -261,7 +264,7 @@ class Runner:
             task = self._store.task(task_id)
             status = task.status if task is not None and settled != "lost" else settled
             reason = task.last_error if task is not None and task.last_error and settled != "lost" else ""
-            self._hall.tell(Line(status, task_id, attempt_id, reason))
+            self._hall.tell(Line(status, task_id, attempt_id, reason or self._isolation(attempt_id)))
         except Exception as error:  # noqa: BLE001 - a thread that dies silently would hold its task for ever
             self._stray.add(attempt_id)
             said = error.message if isinstance(error, KeiseiError) else f"this is a bug in keisei: {error!r}"
@@ -271,6 +274,12 @@ class Runner:
                 self._jobs.pop(attempt_id, None)
             self._ended.set()
             self._store.ring()
+
+    def _isolation(self, attempt_id: AttemptId) -> str:
+        """What held an agent; nothing of a program that nothing confines."""
+        attempt = self._store.attempt(attempt_id)
+        layers = attempt.isolation if attempt is not None else ()
+        return f"isolation: {' + '.join(layers)}" if layers[1:] else ""
 
     # --- leases -------------------------------------------------------------------------------------------------------
 
@@ -359,10 +368,10 @@ class Runner:
 
     def _is_idle(self) -> bool:
         """Whether there is nothing to claim, and nothing that would make a task."""
-        if self._store.claimable():
+        if self._store.claimable() > self._left_alone:
             return False
         self._hall.chores.finish()
-        return self._store.claimable() == 0
+        return self._store.claimable() <= self._left_alone
 
     def _end(self) -> None:
         self._end_jobs()

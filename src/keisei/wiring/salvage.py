@@ -11,7 +11,7 @@ from keisei.sandbox.group import clear_groups
 from keisei.sandbox.tree import end_marked
 from keisei.wiring.returned import RETURNED
 from keisei.wiring.shop import GROWING, Shop
-from keisei.wiring.site import find_leased, give_back, remove, run_folder
+from keisei.wiring.site import find_leased, give_back, remove_folder, run_folder
 
 
 def mark_of(attempt: TaskAttempt) -> str:
@@ -27,7 +27,7 @@ def clear(shop: Shop, claimed: Claimed) -> None:
     leased = find_leased(shop, claimed)
     if leased is not None:
         give_back(leased, claimed, kept=has_candidate(shop, claimed), reusable=False)
-    remove(run_folder(shop, claimed))
+    remove_folder(run_folder(shop, claimed))
 
 
 def has_candidate(shop: Shop, claimed: Claimed) -> bool:
@@ -39,8 +39,6 @@ def has_candidate(shop: Shop, claimed: Claimed) -> bool:
 def salvage(shop: Shop, claimed: Claimed) -> None:
     """End what is left of an attempt whose runner is gone, and keep what it had written. Never raises."""
     folder = run_folder(shop, claimed)
-    if not folder.is_dir():
-        return
     end_marked(mark_of(claimed.attempt))
     clear_groups()
     keys = keys_of(claimed.attempt.attempt_id, claimed.attempt.started_at)

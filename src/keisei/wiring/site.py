@@ -1,7 +1,6 @@
 """The site of an attempt: its folders, and the worktree it has for itself."""
 
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,15 +12,19 @@ from keisei.records.adapter import AdapterConfig
 from keisei.records.bundle import BundleWorkspace
 from keisei.records.error import KeiseiError, OperatorError
 from keisei.records.move import Claimed
-from keisei.records.task_spec import TaskSpec
+from keisei.records.task_spec import SpecScope, TaskSpec
 from keisei.records.worktree import Fingerprint, RepositoryFacts, Worktree
+from keisei.rules.reach import ALWAYS, reach
+from keisei.rules.scope import glob_fault
 from keisei.wiring.environments import equip
+from keisei.wiring.execute import Hold
 from keisei.wiring.shop import Shop
 from keisei.wiring.store import make_folder
 from keisei.wiring.yard import Yard
 from keisei.workspace.fingerprint import fingerprint
 from keisei.workspace.pool import Leased
 from keisei.workspace.ref import drop_ref, find_ref
+from keisei.workspace.removal import remove
 from keisei.workspace.repository import base_of
 from keisei.workspace.stage import stage
 
@@ -48,6 +51,8 @@ class Site(Struct, frozen=True, kw_only=True):
     """Its worktree."""
     before: Fingerprint | None = None
     """The repository's metadata before it began."""
+    protect: tuple[str, ...] = ()
+    """Paths of the worktree that the task may not change, nor anything below them."""
 
 
 class Wish(NamedTuple):
@@ -57,6 +62,8 @@ class Wish(NamedTuple):
     config: AdapterConfig
     spec: TaskSpec
     confined: bool
+    hold: Hold
+    """By what a set-up is held that has to be run first."""
 
 
 def run_folder(shop: Shop, claimed: Claimed) -> Path:
@@ -89,7 +96,18 @@ def _own_folder(shop: Shop, config: AdapterConfig, room: Path) -> Path:
     return cwd.resolve()
 
 
+def _check_scope(scope: SpecScope) -> None:
+    """Raise OperatorError for a glob that cannot be judged: whoever wrote it may have had more in mind than it says."""
+    for glob in (*scope.files_whitelist, *scope.files_denylist):
+        fault = glob_fault(glob)
+        if fault is not None:
+            raise OperatorError(
+                f"the task's scope names `{glob[:80]}`, which {fault}", "mend it and queue the task again"
+            )
+
+
 def _confined(shop: Shop, yard: Yard, wish: Wish, folder: Path, room: Path) -> Site:
+    _check_scope(wish.spec.scope)
     try:
         facts = yard.facts()
     except OperatorError:
@@ -99,7 +117,7 @@ def _confined(shop: Shop, yard: Yard, wish: Wish, folder: Path, room: Path) -> S
         return Site(folder=folder, room=room, cwd=cwd, workspace=None, confined=True)
     leased = yard.pool(facts).take(wish.claimed.attempt.attempt_id, facts.head)
     try:
-        equip(shop, yard, facts, leased.worktree, folder / "setup")
+        equip(shop, yard, facts, leased.worktree, folder / "setup", wish.hold)
         cwd = _inside(wish.config, facts, Path(leased.worktree.path))
         before = fingerprint(leased.worktree)
     except BaseException:
@@ -114,7 +132,14 @@ def _confined(shop: Shop, yard: Yard, wish: Wish, folder: Path, room: Path) -> S
         facts=facts,
         leased=leased,
         before=before,
+        protect=_protected(wish.spec.scope),
     )
+
+
+def _protected(scope: SpecScope) -> tuple[str, ...]:
+    """What the task may not change; it may change what it names itself."""
+    found = reach(scope.files_whitelist, scope.files_denylist).protect
+    return tuple(each for each in found if each in ALWAYS or each not in scope.files_whitelist)
 
 
 def _inside(config: AdapterConfig, facts: RepositoryFacts, tree: Path) -> Path:
@@ -125,7 +150,7 @@ def _inside(config: AdapterConfig, facts: RepositoryFacts, tree: Path) -> Path:
     wanted = os.path.normpath(Path(facts.root) / Path(named).expanduser())
     relative = os.path.relpath(wanted, facts.root)
     cwd = tree / relative
-    if relative.startswith("..") or not cwd.is_dir() or not cwd.resolve().is_relative_to(tree):
+    if relative.split("/")[0] == ".." or not cwd.is_dir() or not cwd.resolve().is_relative_to(tree):
         message = f"the working_dir `{named}` of adapter `{config.adapter_id}` is not a folder of the repository"
         raise OperatorError(message, "an agent works in its worktree: name a folder that the last commit has")
     return cwd.resolve()
@@ -171,15 +196,7 @@ def keep_work(worktree: Worktree, attempt_id: str) -> None:
             drop_ref(worktree.common_dir, empty)
 
 
-def remove(folder: Path) -> None:
-    """Remove an attempt's folder, whatever permissions the attempt has given its files. Never raises."""
-    shutil.rmtree(folder, onerror=_freed)
-
-
-def _freed(function: object, path: str, _error: object) -> None:
-    """A folder that its owner may not enter is opened up and tried once more."""
-    del function
-    with suppress(OSError):
-        os.chmod(os.path.dirname(path), 0o700)  # noqa: PTH101, PTH120 - called back with text
-        os.chmod(path, 0o700)  # noqa: PTH101 - as above
-        shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)  # noqa: PTH112, PTH108
+def remove_folder(folder: Path) -> None:
+    """Remove an attempt's folder, whatever the attempt has made of it. Never raises; gc finds what is left."""
+    with suppress(OSError, KeiseiError):
+        remove(folder)

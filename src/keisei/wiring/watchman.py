@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from keisei.records.report import HarnessError
 from keisei.wiring.gatehouse import Admitted
 from keisei.wiring.switch import Endable
 from keisei.wiring.yard import Yard
@@ -17,8 +18,10 @@ GATE_DIED: Final = "the gate service has died; every call is refused, so the att
 class Ended(NamedTuple):
     """Why an attempt was ended before its time."""
 
-    kind: Literal["gate", "disk", "budget"]
+    kind: Literal["gate", "disk", "budget", "model"]
     reason: str
+    error: HarnessError | None = None
+    """What the attempt has failed by; None where that was no fault of its own, so that it does not count."""
 
 
 class Watchman:
@@ -51,7 +54,11 @@ class Watchman:
 
     def end(self, reason: str) -> None:
         """The budget is used up."""
-        self._end(Ended("budget", reason))
+        self._end(Ended("budget", reason, HarnessError(kind="limit", message=reason)))
+
+    def give_up(self, error: HarnessError) -> None:
+        """The model's server does not answer this attempt any more."""
+        self._end(Ended("model", error.message, error))
 
     def _look(self) -> None:
         while not self._over.wait(LOOK_S):

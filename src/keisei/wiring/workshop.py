@@ -1,7 +1,7 @@
 """The workshop: one attempt's bundle, launch, evidence and judgement, done by the rooms."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,12 +19,12 @@ from keisei.engine.workflow import state_of
 from keisei.records.adapter import AdapterConfig
 from keisei.records.attempt import TaskAttempt
 from keisei.records.confinement import Level
-from keisei.records.error import OperatorError, WorldFault
+from keisei.records.error import KeiseiError, OperatorError, WorldFault
 from keisei.records.id import BundleId
 from keisei.records.launch import Exit, Launch
 from keisei.records.move import Claimed
 from keisei.records.profile import SubagentProfile
-from keisei.records.report import AgentReport, HarnessError
+from keisei.records.report import AgentReport
 from keisei.records.task_spec import SpecTask, TaskSpec
 from keisei.records.task_type import TaskTypeSpec
 from keisei.rules.evidence import Keys, keys_of
@@ -33,15 +33,15 @@ from keisei.rules.role import ResolvedRole
 from keisei.rules.section import Earlier, Files
 from keisei.wiring.choose import Choice, choose, kind_of
 from keisei.wiring.environment import Surroundings, surroundings
-from keisei.wiring.execute import Cell, Executed, Ground, execute
+from keisei.wiring.execute import Cell, Executed, Ground, Hold, execute
 from keisei.wiring.judgement import judged
 from keisei.wiring.leavings import invocation, left_behind, without_secrets
 from keisei.wiring.order import arguments, variables
 from keisei.wiring.registry import CatalogRegistry
-from keisei.wiring.returned import RETURNED, leavings_of
+from keisei.wiring.returned import RETURNED, leavings_of, usage_of
 from keisei.wiring.salvage import clear, has_candidate, mark_of
 from keisei.wiring.shop import BEFORE, GROWING, Before, Result, Shop
-from keisei.wiring.site import Site, Wish, give_back, make_site, remove, write_task
+from keisei.wiring.site import Site, Wish, give_back, make_site, remove_folder, write_task
 from keisei.wiring.switch import Switch
 from keisei.workspace.file import look_at
 from keisei.workspace.snapshot import take
@@ -78,7 +78,17 @@ class AttemptWorkshop:
     # --- prepare ------------------------------------------------------------------------------------------------------
 
     def prepare(self, claimed: Claimed) -> Prepared:
-        """Choose the adapter, take a site, compile the bundle, store what the attempt may see."""
+        """Choose the adapter, take a site, compile the bundle, store what the attempt may see.
+
+        Where that raises, the site is given back already: see `judge`.
+        """
+        try:
+            return self._prepared(claimed)
+        except KeiseiError:
+            self.clear(claimed)
+            raise
+
+    def _prepared(self, claimed: Claimed) -> Prepared:
         task, registry = claimed.task, self._shop.registry()
         spec, profile = registry.task_type(task.task_type), registry.profile(task.requested_profile_id)
         choice = self._chosen(claimed, profile, registry)
@@ -87,8 +97,8 @@ class AttemptWorkshop:
         told = file or TaskSpec(task=SpecTask(role=profile.role))
         role = registry.material.resolved_role(told.task.role)
         confined = self._shop.yard is not None and is_confined(adapter, role)
-        level = self._shop.yard.level(role.isolation.require) if confined and self._shop.yard is not None else "none"
-        site = self._site = make_site(self._shop, Wish(claimed, choice.config, told, confined))
+        level = self._shop.yard.level(role.isolation) if confined and self._shop.yard is not None else "none"
+        site = self._site = make_site(self._shop, Wish(claimed, choice.config, told, confined, self._hold(claimed)))
         write_task(site, file, msgspec.json.encode(task.payload), task.payload)
         around = surroundings(choice.config, variables(self._shop, claimed, site), self._shop.home.root)
         policy = self._policy(registry, told, site) if confined else None
@@ -202,8 +212,21 @@ class AttemptWorkshop:
     def run(self, claimed: Claimed, prepared: Prepared) -> Ran:
         """Run the harness; everything it leaves is stored before this returns.
 
-        Raises WorldFault, which may pass, where the gate died meanwhile or the disk became full.
+        Raises WorldFault, which may pass, where the gate died meanwhile or the disk became full. Where it raises or was
+        interrupted, the site is given back already: see `judge`.
         """
+        try:
+            ran = self._ran(claimed, prepared)
+        except KeiseiError:
+            with suppress(KeiseiError):
+                self._with_streams(claimed)
+            self.clear(claimed)
+            raise
+        if ran.interrupted:
+            self.clear(claimed)
+        return ran
+
+    def _ran(self, claimed: Claimed, prepared: Prepared) -> Ran:
         ready = self._ready
         if ready is None:
             raise OperatorError(f"attempt {prepared.attempt.attempt_id} was not prepared here")
@@ -212,8 +235,7 @@ class AttemptWorkshop:
             self._keep(self._keys(claimed).invocation, invocation(cell.told, around))
             executed = execute(cell.launch, self._ground(claimed, ready, cell))
         ended = cell.watch.ended if cell.watch is not None else None
-        if ended is not None and ended.kind != "budget":
-            self._with_streams(claimed)
+        if ended is not None and ended.error is None:
             raise WorldFault(ended.reason, retryable=True)
         if executed.ended.lease_lost:
             return Ran(attempt=claimed.attempt, interrupted=True)
@@ -247,10 +269,16 @@ class AttemptWorkshop:
             artifacts=self._shop.artifact_folder(claimed.task),
             budget=allowance(self._shop.store, claimed.task, policy_of(self._shop.home.file.budget)),
             silence_s=silence_s,
+            secrets=ready.around.secrets,
+            hold=self._hold(claimed),
         )
         rehearse(yard, plan)
         with open_cell(yard, plan) as cell:
             yield cell
+
+    def _hold(self, claimed: Claimed) -> Hold:
+        """By what everything of this attempt is held."""
+        return Hold(self._switch, self._left_s, mark_of(claimed.attempt))
 
     def _with_streams(self, claimed: Claimed) -> TaskAttempt:
         """The attempt with what it printed, stored: whoever ended it wants to know how far it came."""
@@ -281,7 +309,7 @@ class AttemptWorkshop:
         isolation = (f"tree:{ended.level}", *cell.layers)
         summary = None
         if site.confined:
-            returned, diff, summary = leavings_of(site, claimed, report, cell)
+            returned, diff, summary = leavings_of(site, claimed, report, cell, ready.around.secrets)
             self._clean = cell.level == "full" and not returned.tampered
             self._keep(keys.diff, diff)
             self._keep(keys.of(RETURNED), msgspec.json.format(msgspec.json.encode(returned)))
@@ -301,24 +329,24 @@ class AttemptWorkshop:
         )
 
     def _report(self, ready: Ready, executed: Executed, cell: Cell) -> tuple[Exit, AgentReport]:
-        """What the harness says, without secrets; what the relay has counted where it says nothing of usage."""
+        """What the harness says, without secrets; what it has used as its model's server tells it."""
         ended = executed.ended
         spent = cell.watch.ended if cell.watch is not None else None
         ended = replace(ended, canceled=False) if spent is not None else ended
         report = ready.adapter.read(ended, left_behind(ready.site.room, ready.adapter.leaves))
         report = without_secrets(report, (*ready.around.secrets, *cell.secrets))
-        if spent is not None:
-            report = replace(report, error=HarnessError(kind="limit", message=spent.reason))
-        if report.usage is None and cell.relay is not None:
-            report = replace(report, usage=cell.relay.usage())
-        return ended, report
+        if spent is not None and (spent.kind == "budget" or report.error is not None):
+            report = replace(report, error=spent.error)
+        counted = cell.relay.usage() if cell.relay is not None else None
+        return ended, replace(report, usage=usage_of(report.usage, counted))
 
     # --- judge --------------------------------------------------------------------------------------------------------
 
     def judge(self, claimed: Claimed) -> Judged:
         """Decode what the harness left and verify it, from evidence alone.
 
-        The worktree goes back before the attempt is settled: nobody looks after one that is settled any more.
+        The worktree goes back before the attempt is settled: nobody looks after one that is settled any more, and a
+        runner may be killed right then.
         """
         found = judged(self._shop, claimed)
         self.clear(claimed)
@@ -336,7 +364,7 @@ class AttemptWorkshop:
             clear(self._shop, claimed)
             return
         give_back(site.leased, claimed, kept=has_candidate(self._shop, claimed), reusable=self._clean)
-        remove(site.folder)
+        remove_folder(site.folder)
 
     def _keys(self, claimed: Claimed) -> Keys:
         return keys_of(claimed.attempt.attempt_id, claimed.attempt.started_at)

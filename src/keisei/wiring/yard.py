@@ -1,25 +1,30 @@
 """The yard: what confined attempts of a runner share: worktrees, environments, the gate, the layers of this machine."""
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from keisei.records.confinement import LEVELS, Level, Machine
 from keisei.records.error import OperatorError, Refused
 from keisei.records.project import ProjectSandbox, ProjectWorkspace
+from keisei.records.role import RoleIsolation
 from keisei.records.worktree import RepositoryFacts
-from keisei.sandbox.confine import level_of
+from keisei.sandbox.confine import level_for
 from keisei.sandbox.machine import probe
 from keisei.settings import Settings
-from keisei.wiring.store import Home
+from keisei.wiring.store import Home, make_folder
 from keisei.workspace.environment import Environments
 from keisei.workspace.pool import Pool
 from keisei.workspace.repository import facts
 
 if TYPE_CHECKING:
     from keisei.wiring.gatehouse import Gatehouse
+
+OWNER: Final = "repository"
+"""The file of the state folder that names the repository it belongs to."""
 
 
 class Model(Protocol):
@@ -83,21 +88,45 @@ class Yard:
                 'make one: `git init`, a commit, and a keisei.toml with `[project] name = "..."`',
             )
         project = self.home.file.project
-        return facts(self.home.root, project.main if project is not None else "main")
+        found = facts(self.home.root, project.main if project is not None else "main")
+        self._claim_home(found)
+        return found
+
+    def _claim_home(self, found: RepositoryFacts) -> None:
+        """Have the state folder belong to one repository. Raises OperatorError where it belongs to another.
+
+        Two clones of one project would mix their worktrees and their work. A repository that was moved takes its state
+        along: its old place is gone.
+        """
+        mark = self.home.folder / OWNER
+        try:
+            owner = mark.read_text(encoding="utf-8", errors="surrogateescape").strip()
+        except FileNotFoundError:
+            owner = ""
+        if owner == found.common_dir:
+            return
+        if owner and os.path.lexists(owner):
+            raise OperatorError(
+                f"the state of project `{self.home.name}` belongs to the repository `{owner}`, not to this one",
+                "give this project another `[project] name`, or set KEISEI_HOME",
+            )
+        make_folder(self.home.folder)
+        mark.write_text(f"{found.common_dir}\n", encoding="utf-8", errors="surrogateescape")
 
     def pool(self, found: RepositoryFacts) -> Pool:
         """The worktrees of that repository."""
         return Pool(found, self.worktrees, self.workspace.pool)
 
-    def level(self, required: Level) -> Level:
+    def level(self, wanted: RoleIsolation) -> Level:
         """How surely this machine confines. Raises Refused where a role requires more, unless less is accepted."""
-        found = level_of(self.machine)
+        required = wanted.require
+        found, fault = level_for(self.machine, wanted.network)
         if LEVELS.index(found) >= LEVELS.index(required) or self.accept_weaker:
             return found
-        missing = "; ".join(self.machine.faults) or "a layer is missing"
+        missing = fault or "; ".join(self.machine.faults) or "a layer is missing"
         raise Refused(
             f"this role requires isolation `{required}` and this machine has `{found}`: {missing}",
-            "install bubblewrap (`keisei doctor` tells more), or start the runner with --accept-weaker",
+            "install bubblewrap (`keisei doctor` tells more), or accept less with --accept-weaker",
         )
 
     def close(self) -> None:

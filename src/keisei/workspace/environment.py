@@ -97,6 +97,8 @@ class Environments:
             finally:
                 with suppress(KeiseiError):
                     remove(draft)
+                if not (self._folder / key).exists():
+                    self._locks.forget(key)
             made = self.find(key)
         if made is None:
             raise WorldFault(f"environment {key[:12]} was made and cannot be read", retryable=True)

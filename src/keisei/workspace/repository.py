@@ -66,8 +66,10 @@ def facts(root: Path, main: str) -> RepositoryFacts:
 def _check_version(git: str) -> None:
     told = pumped([git, "--version"], QUIET, "/", patience_s=PATIENCE_S, most=MOST_LINE).out.decode("utf-8", "replace")
     found = re.search(r"(\d+)\.(\d+)", told)
-    if found is None or (int(found[1]), int(found[2])) < OLDEST:
-        raise OperatorError(f"git is too old: {told.strip() or 'unknown'}", "install git 2.38 or newer")
+    if found is None:
+        raise OperatorError(f"`{git}` does not say its version", "install git 2.38 or newer")
+    if (int(found[1]), int(found[2])) < OLDEST:
+        raise OperatorError(f"git is too old: {told.strip()}", "install git 2.38 or newer")
 
 
 def _places(root: Path) -> tuple[str, str, bool]:
