@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from keisei.adapters.port import Adapter, Order, Place
 from keisei.adapters.upstream import inside
 from keisei.records.adapter import AdapterConfig
-from keisei.records.confinement import Confinement, Level
+from keisei.records.confinement import Confinement, Level, Limits
 from keisei.records.error import OperatorError, Refused, WorldFault
 from keisei.records.intent import Budget
 from keisei.records.launch import Launch
@@ -85,7 +85,8 @@ def open_cell(yard: Yard, plan: Plan) -> Iterator[Cell]:
         confinement = confined_to(_bounds(yard, plan, admitted, order, told), way.road)
         confined = _held(told, confinement=confinement, yard=yard, stack=stack)
         if admitted is not None:
-            also = partial(_held, confinement=confinement, yard=yard, stack=stack)
+            bare = replace(confinement, forward=None, limits=Limits(processes=None))  # it has no use for a model
+            also = partial(_held, confinement=bare, yard=yard, stack=stack)
             nest = Nest(plan.site.room, plan.site.cwd, _few(way.env), lambda launch: also(launch).launch)
             _prove(yard, admitted, plan.policy, nest)
         yield Cell(
