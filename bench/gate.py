@@ -25,9 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keisei.adapters.hook_command import shell_form
 from keisei.gate.build import client_argv
 from keisei.gate.judge import Judge
-from keisei.hooks.command import shell_form
 from keisei.records.effect import ToolCall
 from keisei.rules.chain import broken_at
 from keisei.rules.gate import judge

@@ -49,7 +49,7 @@ fi
 [ -x "$root/.venv/bin/python" ] || { echo "keisei: cannot run .venv/bin/python; run: make setup" >&2; exit 1; }
 cd "$work/project"
 
-printf '%s: it lints, composes, gates, and runs what needs no confinement.\n' "$(keisei --version)"
+printf '%s: it lints, composes, gates and runs.\n' "$(keisei --version)"
 
 step "1. Lint the kit that ships"
 keisei lint --strict --kit-root "$root/src/keisei/kit" >"$work/said" 2>&1 || differs "the kit has problems"
