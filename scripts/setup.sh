@@ -5,7 +5,8 @@
 #   test  the same, plus requirements/test.txt in .venv; Node, TypeScript and the harnesses that tests run in .tools
 #         (Claude Code and Codex in .tools/harness, Hermes Agent in .tools/hermes); and, from the system's packages,
 #         bubblewrap, a C compiler and a PostgreSQL server
-#   bench the level user, plus the queue's peers in .tools/bench, and a PostgreSQL server
+#   bench the level user, plus the queue's peers in .tools/bench, and, from the system's packages, bubblewrap and a
+#         PostgreSQL server
 #
 # A step leaves a stamp when it is done: a copy of everything it was made from. A run that finds its stamps equal to
 # today's inputs ends at once. A stamp is taken away before what it speaks for is touched, so whatever a killed run leaves
@@ -91,8 +92,8 @@ has_postgres() {
 
 # Prints the system's packages that are missing. A compiler without the C library's headers compiles nothing.
 missing_packages() {
-    if [ "$level" = bench ]; then has_postgres || echo postgresql; return; fi
     command -v bwrap >/dev/null || echo bubblewrap
+    if [ "$level" = bench ]; then has_postgres || echo postgresql; return; fi
     command -v cc >/dev/null || echo gcc
     [ -f /usr/include/stdio.h ] || echo '#include <stdio.h>' | cc -E - >/dev/null 2>&1 || echo libc6-dev
     has_postgres || echo postgresql
