@@ -145,7 +145,7 @@ def test_a_worktree_whose_work_cannot_be_kept_is_not_removed(project, monkeypatc
     def fails(*_words):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("keisei.wiring.gc_worktree.stage", fails)
+    monkeypatch.setattr("keisei.wiring.site.stage", fails)
     with pytest.raises(KeyboardInterrupt):
         left.remove()
 
@@ -233,7 +233,7 @@ def test_a_draft_that_nobody_works_on_goes(house):
 def test_run_folders_of_attempts_that_are_over_go_and_others_stay(house):
     over, open_ = finished(house), running(house)
     odd = os.fsdecode(b"na\xefve")
-    for name in (over.attempt_id, open_.attempt_id, "unknown", odd, "setup-0123"):
+    for name in (over.attempt_id, open_.attempt_id, "unknown", odd):
         (house.home.run / name).mkdir(parents=True)
         (house.home.run / name / "stdout.log").write_text("x" * 10_000)
     (house.home.run / "link").symlink_to(house.root)
@@ -243,8 +243,8 @@ def test_run_folders_of_attempts_that_are_over_go_and_others_stay(house):
     assert left.size >= 10_000
     assert left.remove()
 
-    assert sorted(name for _, name in found(house, days=2)) == ["setup-0123"]
-    assert sorted(name for _, name in found(house, days=31)) == sorted([odd, "setup-0123", "unknown"])
+    assert found(house, days=2) == {}
+    assert sorted(name for _, name in found(house, days=31)) == sorted([odd, "unknown"])
     assert (house.home.run / open_.attempt_id).exists()
     assert (house.root / "keisei.toml").exists()
 

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Literal
 
+from keisei.adapters.port import MODEL_KEY
 from keisei.records.adapter import AdapterConfig, ClaudeCodeAdapter, CodexAdapter, HermesAgentAdapter
 from keisei.records.error import OperatorError
 from keisei.records.relay import Upstream
 
-MODEL_KEY = "KEISEI_MODEL_KEY"
-"""The variable in which Codex finds the attempt's token."""
 PROXIES = tuple(
     name for each in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for name in (each, each.lower())
 )

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from keisei.adapters.port import Adapter, Order, Place
-from keisei.adapters.upstream import inside
+from keisei.adapters.upstream import PROXIES, inside
 from keisei.records.adapter import AdapterConfig
 from keisei.records.confinement import Confinement, Level, Limits
 from keisei.records.error import OperatorError, Refused, WorldFault
@@ -39,7 +39,6 @@ HARNESSES: Final[Mapping[str, str]] = {"claude-code": "claude", "codex": "codex"
 """How each kind calls itself to the gate."""
 KNOWS_PRICES: Final = ("claude-code",)
 """Kinds that keep to a limit in money by themselves."""
-PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
 class Plan(NamedTuple):
@@ -148,7 +147,6 @@ def _admitted(yard: Yard, plan: Plan, stack: ExitStack) -> Admitted:
 def _way(yard: Yard, plan: Plan, watch: Watchman, stack: ExitStack) -> Way:
     config = plan.order.config
     upstream = plan.upstream or server_of(config, plan.order.env)
-    env = {name: value for name, value in plan.order.env.items() if name.casefold() not in PROXIES}
     token = secrets.token_urlsafe(24)
     socket = runtime_folder(yard.settings) / f"relay-{token[:8]}.sock" if has_own_network(yard, plan) else None
     log = plan.site.folder / RELAY_LOG
@@ -165,7 +163,8 @@ def _way(yard: Yard, plan: Plan, watch: Watchman, stack: ExitStack) -> Way:
         )
     )
     address = f"http://127.0.0.1:{RELAY_PORT if socket else relay.port}"
-    kept = {name: value for name, value in env.items() if name not in upstream.key_names}
+    withheld = {*upstream.key_names, *PROXIES}
+    kept = {name: value for name, value in plan.order.env.items() if name not in withheld}
     road = Road(None if socket is None else str(socket), relay.port)
     return Way(relay, road, address, kept | inside(config, address, token), token)
 

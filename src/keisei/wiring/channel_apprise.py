@@ -16,7 +16,7 @@ from keisei.records.project import ProjectChannel
 from keisei.rules.delivery import words_of
 from keisei.sandbox.process import open_process
 from keisei.wiring import apprise_program
-from keisei.wiring.environment import PASSED_ON
+from keisei.wiring.surroundings import PASSED_ON
 
 TIMEOUT_S: Final = 30.0
 PASSED: Final = (*PASSED_ON, "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")

@@ -9,10 +9,10 @@ from keisei.records.launch import Launch
 from keisei.records.project import ProjectEnvironment
 from keisei.records.worktree import RepositoryFacts, Worktree
 from keisei.sandbox.confine import confine
-from keisei.wiring.environment import passed_on
 from keisei.wiring.execute import Hold, run_held
 from keisei.wiring.shop import Shop
 from keisei.wiring.store import make_folder
+from keisei.wiring.surroundings import passed_on
 from keisei.wiring.yard import Yard
 from keisei.workspace.checkout import check_out
 from keisei.workspace.environment import this_platform

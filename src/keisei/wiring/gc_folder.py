@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
 
 from keisei.records.attempt import TaskAttempt
 from keisei.records.move import NewEntry
@@ -13,11 +12,6 @@ from keisei.wiring.leftover import Leftover, Premises
 from keisei.workspace.environment import Environments
 from keisei.workspace.removal import remove
 from keisei.workspace.space import size_of
-
-PASSING: Final = ("setup-", "rehearsal-")
-"""Folders in which an environment is set up, or a harness is proved."""
-PASSED: Final = timedelta(days=1)
-"""None of that takes so long."""
 
 
 def environments(around: Premises) -> Iterator[Leftover]:
@@ -39,10 +33,7 @@ def run_folders(around: Premises) -> Iterator[Leftover]:
     """What attempts needed while they ran."""
     for folder in _folders(around.home.run):
         attempt = around.attempt(folder.name)
-        if folder.name.startswith(PASSING):
-            if _touched(folder) < around.now - PASSED:
-                yield Leftover("run", folder.name, size_of(folder), "it is over for long", _removing(folder))
-        elif attempt is None:
+        if attempt is None:
             if _touched(folder) < around.stale_before:
                 reason = "its attempt is not known here"
                 yield Leftover("run", folder.name, size_of(folder), reason, _removing(folder))

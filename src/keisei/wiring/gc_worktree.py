@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from keisei.records.worktree import Worktree
 from keisei.wiring.leftover import Leftover, Premises
+from keisei.wiring.site import keep_work
 from keisei.workspace.pool import Pool, Slot
-from keisei.workspace.ref import Kept, drop_ref, find_ref, refs
+from keisei.workspace.ref import Kept, drop_ref, refs
 from keisei.workspace.space import size_of
-from keisei.workspace.stage import stage
 
 KINDS: Final[tuple[Literal["candidate", "salvage"], ...]] = ("candidate", "salvage")
 
@@ -46,7 +45,7 @@ def _salvaging(pool: Pool, attempt_id: str) -> Callable[[], bool]:
         if leased is None:
             return False
         try:
-            _keep(leased.worktree, attempt_id)
+            keep_work(leased.worktree, attempt_id)
         except BaseException:
             leased.leave()
             raise
@@ -54,14 +53,6 @@ def _salvaging(pool: Pool, attempt_id: str) -> Callable[[], bool]:
         return True
 
     return act
-
-
-def _keep(worktree: Worktree, attempt_id: str) -> None:
-    """Keep the work under a reference, unless there is none."""
-    if not stage(worktree, attempt_id, "salvage").changes:
-        kept = find_ref(worktree.common_dir, "salvage", attempt_id)
-        if kept is not None:
-            drop_ref(worktree.common_dir, kept)
 
 
 def _discarding(pool: Pool, name: str) -> Callable[[], bool]:

@@ -8,7 +8,7 @@ from keisei.records.adapter import AdapterConfig
 from keisei.records.error import OperatorError
 from keisei.records.relay import Upstream
 from keisei.wiring.choose import kind_of
-from keisei.wiring.environment import surroundings
+from keisei.wiring.surroundings import surroundings
 
 
 def server_of(config: AdapterConfig, env: Mapping[str, str]) -> Upstream:

@@ -17,7 +17,7 @@ from keisei.records.launch import Call, Launch
 from keisei.records.report import AgentReport
 from keisei.rules.reach import WILD
 from keisei.rules.redact import Redactor
-from keisei.wiring.environment import Surroundings
+from keisei.wiring.surroundings import Surroundings
 from keisei.workspace.walk import FOLDER, READ, opened, reached
 
 LARGEST: Final = 64 * 1024 * 1024

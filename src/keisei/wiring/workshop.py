@@ -32,7 +32,6 @@ from keisei.rules.policy import Policy
 from keisei.rules.role import ResolvedRole
 from keisei.rules.section import Earlier, Files
 from keisei.wiring.choose import Choice, choose, kind_of
-from keisei.wiring.environment import Surroundings, surroundings
 from keisei.wiring.execute import Cell, Executed, Ground, Hold, execute
 from keisei.wiring.judgement import judged
 from keisei.wiring.leavings import invocation, left_behind, without_secrets
@@ -42,6 +41,7 @@ from keisei.wiring.returned import RETURNED, leavings_of, usage_of
 from keisei.wiring.salvage import clear, has_candidate, mark_of
 from keisei.wiring.shop import BEFORE, GROWING, Before, Result, Shop
 from keisei.wiring.site import Site, Wish, give_back, make_site, remove_folder, write_task
+from keisei.wiring.surroundings import Surroundings, surroundings
 from keisei.wiring.switch import Switch
 from keisei.workspace.file import look_at
 from keisei.workspace.snapshot import take
