@@ -155,6 +155,7 @@ class Pool:
 
     def _secured(self, line: socket.socket) -> socket.socket:
         context = self._trust or _trust()
+        context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF  # anybody on the way could have cut it there
         secured = context.wrap_socket(
             line, server_hostname=self.place.host, do_handshake_on_connect=False, suppress_ragged_eofs=False
         )
@@ -171,7 +172,6 @@ class Pool:
 def _trust() -> ssl.SSLContext:
     """The machine's authorities; read once, since that takes as long as many requests."""
     context = ssl.create_default_context()
-    context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF  # anybody on the way could have cut it there
     with suppress(NotImplementedError):
         context.set_alpn_protocols(["http/1.1"])
     return context
