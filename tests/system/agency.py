@@ -38,7 +38,7 @@ required = ["policy::no-git-ops", "scope::files-whitelist", "scope::files-denyli
 [tools]
 allowed = [
   "Read", "Write", "Edit", "Bash", "Agent", "Task", "mcp__notes__append",
-  "terminal", "write_file", "read_file", "spawn_agent", "multi_agent_v1wait_agent",
+  "terminal", "write_file", "read_file", "delegate_task", "spawn_agent", "multi_agent_v1wait_agent",
 ]
 bash-patterns-allowed = ['^(touch|ls|echo|cat|printf|sh|python3|env|sleep|cp|tee|mkdir)( |$)']
 [isolation]

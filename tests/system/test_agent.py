@@ -152,6 +152,29 @@ def codex_delegates(request):
     return answer("src/made")
 
 
+def hermes_delegates(request):
+    call = TOOLS["hermes-agent"]
+    if "SUB-TASK" in request.prompt:
+        return "finished" if request.results else [call("touch src/made"), call("git init x")]
+    if not request.results:
+        return {"tool": "delegate_task", "input": {"goal": "SUB-TASK", "context": "none"}}
+    return answer("src/made")
+
+
+def test_a_sub_agent_of_hermes_is_gated_and_confined_like_its_parent(tmp_path, hire):
+    """Its hook does not tell who asks, so the calls are told apart by their order."""
+    with ScriptedModel(hermes_delegates) as model:
+        agency = hire(tmp_path, model, "hermes-agent")
+        task_id = agency.add()
+        agency.run()
+        attempt = agency.attempt(task_id)
+
+    asked = [(each["tool"], each["decision"]) for each in agency.decisions(attempt)]
+    assert asked[0] == ("delegate_task", "allow")
+    assert sorted(asked[1:]) == [("terminal", "allow"), ("terminal", "deny")]
+    assert agency.task(task_id).status == "completed", agency.task(task_id).last_error
+
+
 @pytest.mark.parametrize(("kind", "script"), [("claude-code", claude_delegates), ("codex", codex_delegates)])
 def test_a_sub_agent_is_gated_and_confined_like_its_parent(kind, script, tmp_path, hire):
     with ScriptedModel(script) as model:
