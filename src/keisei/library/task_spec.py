@@ -14,6 +14,7 @@ from keisei.records.error import AuthorError, OperatorError
 from keisei.records.problem import Problem
 from keisei.records.task_spec import TaskSpec
 from keisei.rules.agent_id import fault
+from keisei.rules.reach import is_git
 from keisei.rules.role import Tangled
 
 
@@ -69,6 +70,9 @@ def check_task(catalog: Catalog, loaded: Loaded) -> Iterator[Problem]:
     for key, globs in (("files-whitelist", spec.scope.files_whitelist), ("files-denylist", spec.scope.files_denylist)):
         for index, glob in enumerate(globs):
             yield from glob_problem(document, ("scope", key, index), glob)
+            if key == "files-whitelist" and is_git(glob):
+                message = f"`{glob}` is of the repository itself; the orchestrator holds git"
+                yield document.problem("bad-glob", ("scope", key, index), message, "leave it out")
     yield from _role(catalog, spec, document)
     yield from _names(catalog, spec, document)
 

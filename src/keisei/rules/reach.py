@@ -36,7 +36,7 @@ class Reach(Struct, frozen=True, kw_only=True):
 
 def reach(whitelist: Iterable[str], denylist: Iterable[str] = ()) -> Reach:
     """The folders of a scope. More than the globs allow, never less: what is too much is refused by gate and verify."""
-    folders = [folder for folder in dict.fromkeys(map(held_in, whitelist)) if not _is_git(folder)]
+    folders = [folder for folder in dict.fromkeys(map(held_in, whitelist)) if not is_git(folder)]
     known = frozenset(folders)
     write = tuple(each for each in folders if not any(above in known for above in _above(each)))
     named = [each for each in PROTECTED if each in ALWAYS or not any(_within(each, folder) for folder in folders)]
@@ -63,8 +63,9 @@ def _parts(glob: str) -> list[str]:
     return [part for part in glob.split("/") if part not in ("", ".")]
 
 
-def _is_git(folder: str) -> bool:
-    return folder.split("/", 1)[0].casefold() == ".git"
+def is_git(path: str) -> bool:
+    """Whether a path or a glob is of the repository itself, however the file system spells it."""
+    return path.split("/", 1)[0].casefold() == ".git"
 
 
 def _above(path: str) -> list[str]:

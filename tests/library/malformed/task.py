@@ -317,6 +317,13 @@ CASES = [
         says="`src/../../x` climbs out with `..`",
     ),
     case(
+        "whitelist-of-git",
+        "bad-glob",
+        ('  "src/shop/cart.py",', '  ‸".Git/hooks/*",'),
+        says="`.Git/hooks/*` is of the repository itself; the orchestrator holds git",
+        hint="leave it out",
+    ),
+    case(
         "denylist-at-home",
         "bad-glob",
         ('"src/shop/settings.py"', '‸"~/.ssh/**"'),
