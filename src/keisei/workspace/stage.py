@@ -1,7 +1,8 @@
 """Staging: everything an attempt did to its worktree becomes one commit under a reference of ours.
 
 Nothing of it is believed: neither the worktree's index with its flags, nor its attributes and filters, nor what it
-says it is. Bytes are taken as they are (see `git`); files that the base ignores are listed and left where they are.
+says it is. Bytes are taken as they are (see `git`). What the worktree ignores now, by a `.gitignore` that the agent may
+have written, is listed and not kept.
 """
 
 import os
