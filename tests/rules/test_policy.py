@@ -18,6 +18,7 @@ from keisei.records.form import Lineage
 from keisei.records.project import ToolFields
 from keisei.records.role import RoleCapabilities, RoleHead, RoleManifest, RoleTools
 from keisei.records.task_spec import Elevation, SpecOutput, SpecScope, SpecTask, SpecVerification, TaskSpec
+from keisei.records.verification import Planned
 from keisei.rules.policy import (
     Check,
     Globs,
@@ -405,6 +406,7 @@ OTHER_POLICIES = {
     "home": "/h",
     "tools": {"mcp__a__b": ToolFields(writes=("to",))},
     "checks": (),
+    "verifies": (Planned(capability="a::b", kind="diff", rule="scope"),),
     "task": {"a": 1},
     "task_path": "/t",
     "elevated": ("a::b",),

@@ -5,10 +5,12 @@ from typing import Any, ClassVar, Literal
 from keisei.records.form import JsonObject, Record, Text, Timestamp, default, when
 from keisei.records.id import ApprovalId, AttemptId, ScheduleId, TaskId, WorkflowId
 
-ApprovalKind = Literal["task", "question", "workflow", "budget", "loop", "adapter", "schedule", "sensor", "message"]
+ApprovalKind = Literal[
+    "task", "question", "workflow", "budget", "loop", "adapter", "schedule", "sensor", "message", "landing"
+]
 """What waits: a blocked task, a question of its agent, a workflow that stands still, work that no budget covers, work
 that goes round in circles, an adapter that nobody may use, a schedule or a sensor that was switched off, a message that
-could not be delivered."""
+could not be delivered, a verified candidate that may land."""
 
 ApprovalStatus = Literal["open", "approved", "rejected", "answered", "resolved", "expired"]
 """Resolved: what it waited for came about by another order, so nobody has to decide any more."""

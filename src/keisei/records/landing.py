@@ -2,8 +2,11 @@
 
 from typing import Any, ClassVar, Literal
 
-from keisei.records.form import GitObject, Line, Record, Text, Timestamp, when
+from keisei.records.form import GitObject, Line, Record, Text, Timestamp, default, when
 from keisei.records.id import AttemptId, LandingId, TaskId
+
+LandingStatus = Literal["held", "queued", "landing", "landed", "rejected", "reverted"]
+"""Held waits for a person, queued for its turn; landing is being merged; the others are over, but for a revert."""
 
 
 class LandingRecord(Record, frozen=True, kw_only=True):
@@ -29,10 +32,16 @@ class LandingRecord(Record, frozen=True, kw_only=True):
     """The branch before."""
     after_commit: GitObject | None
     """The branch after."""
-    status: Literal["held", "queued", "landing", "landed", "rejected", "reverted"]
+    status: LandingStatus
     """Where it stands."""
     reason: Line | None = None
     """Why it is held or rejected."""
+    approved: bool = default(False)
+    """A person has said that it may land."""
+    decided_by: str | None = None
+    """Who approved, rejected or reverted it."""
+    revert_commit: GitObject | None = None
+    """The commit that took it back."""
     created_at: Timestamp
     """When it was made."""
     updated_at: Timestamp

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from keisei.records.approval import ApprovalRecord
+from keisei.records.approval import ApprovalRecord, ApprovalStatus
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.attempt import TaskAttempt
 from keisei.records.breaker import Breaker
@@ -15,6 +15,7 @@ from keisei.records.event import EventType
 from keisei.records.finding import FindingRecord
 from keisei.records.form import JsonObject
 from keisei.records.id import AdapterId, AttemptId, RunnerId, TaskId
+from keisei.records.landing import LandingRecord, LandingStatus
 from keisei.records.outbox import OutboxItem
 from keisei.records.project import ProjectApprovals
 from keisei.records.task import TaskRecord, TaskStatus
@@ -137,6 +138,8 @@ class Settlement(Struct, frozen=True, kw_only=True):
     """What was learnt of the adapter."""
     approvals: tuple[ApprovalRecord, ...] = ()
     """What needs a person now."""
+    landings: tuple[LandingRecord, ...] = ()
+    """The verified candidate, held or queued."""
 
 
 Settled = Literal["settled", "lost", "canceled"]
@@ -211,6 +214,48 @@ class Delivery(Struct, frozen=True, kw_only=True):
     """The follow-up task, queued in the same transaction."""
     events: tuple[NewEvent, ...] = ()
     """What happened."""
+
+
+class LandingMove(Struct, frozen=True, kw_only=True):
+    """One landing moves, with everything that follows from it, in one transaction or not at all."""
+
+    landing: LandingRecord
+    """The landing after the move."""
+    was: LandingStatus
+    """The status it must have now; otherwise nothing is written."""
+    findings: tuple[FindingRecord, ...] = ()
+    """What verification said on the tree that lands; rows of the attempt that made the candidate."""
+    approvals: tuple[ApprovalRecord, ...] = ()
+    """What needs a person now."""
+    resolves: ApprovalStatus | None = None
+    """What becomes of the open approval `landing:<id>`, where there is one: None leaves it as it is."""
+    said: str = ""
+    """What they said who decided."""
+    tasks: tuple[NewTask, ...] = ()
+    """The task that takes over from a rejected candidate; a known idempotency key writes nothing."""
+    outbox: tuple[OutboxItem, ...] = ()
+    """Messages about it."""
+    events: tuple[NewEvent, ...] = ()
+    """What happened."""
+    ledger: tuple[NewEntry, ...] = ()
+    """What must be provable."""
+
+
+class LandingQuery(Struct, frozen=True, kw_only=True):
+    """Which landings to list."""
+
+    statuses: tuple[LandingStatus, ...] = ()
+    """Only these; empty means all."""
+    task_id: TaskId | None = None
+    """Only of this task."""
+    attempt_id: AttemptId | None = None
+    """Only of this attempt."""
+    begins: str | None = None
+    """Only those whose id begins so."""
+    oldest: bool = False
+    """In the order in which they were made: the order in which they land. Otherwise newest first."""
+    limit: int = 50
+    """At most so many."""
 
 
 class TaskQuery(Struct, frozen=True, kw_only=True):

@@ -45,6 +45,18 @@ class ProjectLanding(Record, frozen=True, kw_only=True, rename="kebab"):
     """Merge without asking. False holds every landing for a person."""
     to: Literal["main", "branch"] = default("main")
     """Land on main, or on a branch of its own where main is protected."""
+    respawn: Annotated[int, Meta(ge=0, le=100)] = default(1)
+    """How often in a row a new task takes over what conflicts with main, or is red on it, by the time it lands."""
+
+
+class ProjectVerification(Record, frozen=True, kw_only=True, rename="kebab"):
+    """How candidates are verified."""
+
+    caches: tuple[RelativePath, ...] = ()
+    """Ignored paths that checks fill and the next checks may begin with, for example `target`. Only what a run on main
+    has left is ever kept."""
+    network: Literal["none", "open"] = default("none")
+    """What checks may reach."""
 
 
 class ProjectSandbox(Record, frozen=True, kw_only=True, rename="kebab"):
@@ -228,6 +240,8 @@ class ProjectFile(Record, frozen=True, kw_only=True):
     """Dependencies."""
     landing: ProjectLanding | None = None
     """What happens to a verified candidate."""
+    verification: ProjectVerification | None = None
+    """How candidates are verified."""
     sandbox: ProjectSandbox | None = None
     """What confinement lets in."""
     workspace: ProjectWorkspace | None = None

@@ -67,6 +67,10 @@ class Change(Struct, frozen=True, kw_only=True):
     """The new mode, octal: 100644, 100755, 120000 (a link), 160000 (a submodule); 000000 where it is gone."""
     old_mode: str
     """The mode on the base; 000000 where it was not there."""
+    blob: str = ""
+    """The new content's object; zeros where it is gone, empty where nobody looked."""
+    old_blob: str = ""
+    """The content's object on the base; zeros where it was not there."""
 
 
 class Staged(Struct, frozen=True, kw_only=True):

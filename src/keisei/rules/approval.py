@@ -29,6 +29,7 @@ EFFECTS: Final[Mapping[ApprovalKind, tuple[str, str]]] = {
     "schedule": ("the schedule is switched on", "the schedule stays switched off"),
     "sensor": ("the sensor is switched on", "the sensor stays switched off"),
     "message": ("the message is sent again", "the message is not sent"),
+    "landing": ("the candidate lands when its turn comes, if it still holds on main", "the candidate does not land"),
     "workflow": ("the workflow asks again in the state it stands in", "the workflow stays blocked"),
 }
 """What follows from approving and from rejecting."""

@@ -19,6 +19,7 @@ from keisei.records.problem import printable
 from keisei.records.report import AgentReport, ErrorKind, HarnessError
 from keisei.rules.answer import last_object, reread
 from keisei.rules.claim import SUMMARY, Claim, Unread, cut, read
+from keisei.rules.landing import rejecting
 from keisei.rules.question import reported
 
 RAW_HEAD, RAW_TAIL = 4096, 12_288
@@ -73,12 +74,10 @@ def judge(claim: Claim, findings: Sequence[FindingRecord]) -> Verdict:
     A claim that is turned down becomes a retryable failure which says why, and asks for nothing: its follow-ups,
     messages and signal are left out.
     """
-    rejecting = [
-        each for each in findings if each.severity == "block" and each.status not in ("held", "not-applicable")
-    ]
+    against = rejecting(findings)
     outcome = claim.outcome
-    if outcome.status == "completed" and rejecting:
-        why = "; ".join(f"{each.capability} is {each.status}: {each.reason}" for each in rejecting)
+    if outcome.status == "completed" and against:
+        why = "; ".join(f"{each.capability} is {each.status}: {each.reason}" for each in against)
         outcome = replace(
             outcome,
             status="retryable_failure",
@@ -93,7 +92,7 @@ def judge(claim: Claim, findings: Sequence[FindingRecord]) -> Verdict:
         exit_status=claim.exit_status,
         error=claim.error,
         retry_after_s=claim.retry_after_s,
-        rejected_by=tuple(dict.fromkeys(each.capability for each in rejecting)),
+        rejected_by=tuple(dict.fromkeys(each.capability for each in against)),
     )
 
 

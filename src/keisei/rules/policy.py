@@ -1,7 +1,7 @@
 """Policy: a role's rules for one task, compiled to data. Prompt, gate, sandbox and verify all read this one thing."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -10,6 +10,7 @@ from keisei.records.capability import CapabilityManifest, GatePart, Restricts, V
 from keisei.records.error import OperatorError
 from keisei.records.project import ToolFields
 from keisei.records.task_spec import TaskSpec
+from keisei.records.verification import Planned, RunFrom
 from keisei.rules.canonical import digest
 from keisei.rules.role import ResolvedRole
 
@@ -104,6 +105,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     """Declared fields of tools."""
     checks: tuple[Check, ...] = ()
     """Verifies that run after each tool call."""
+    verifies: tuple[Planned, ...] = ()
+    """Verifies that run when the agent has returned."""
     task: dict[str, Any] = {}
     """What scripts are told of the task."""
     task_path: str = ""
@@ -222,6 +225,11 @@ def _policy(name: str, own: tuple[Rule, ...], names: Iterable[str], task: _Task)
         checks=tuple(
             _check(each, manifest, manifest.verify, task) for each, manifest in manifests if _per_call(manifest.verify)
         ),
+        verifies=tuple(
+            _planned(each, manifest, manifest.verify, task)
+            for each, manifest in manifests
+            if manifest.verify is not None and manifest.verify.when == "on-return"
+        ),
         task=_told(task),
         task_path=ground.task_path,
         elevated=task.elevated,
@@ -229,16 +237,29 @@ def _policy(name: str, own: tuple[Rule, ...], names: Iterable[str], task: _Task)
 
 
 def effective(manifest: CapabilityManifest, sources: Sources) -> CapabilityManifest:
-    """The manifest whose gate is data: a compiled module of the originals is the kit's capability of that name."""
-    gate = manifest.gate
-    if gate is None or gate.kind is not None:
+    """The manifest whose parts are data: a compiled module of the originals is the kit's capability of that name."""
+    gate, verify = manifest.gate, manifest.verify
+    if (gate is None or gate.kind is not None) and (verify is None or verify.kind is not None):
         return manifest
     forked = manifest.lineage.fork_from if manifest.lineage else None
     shipped = sources.shipped(manifest.capability.name) or (sources.shipped(forked) if forked else None)
-    if shipped is None or shipped.gate is None:
-        message = f"capability `{manifest.capability.name}` declares a gate that does not exist here"
-        raise OperatorError(message, "declare its `kind`, with what that kind needs")
-    return msgspec.structs.replace(manifest, gate=shipped.gate, restricts=shipped.restricts)
+    if gate is not None and gate.kind is None:
+        if shipped is None or shipped.gate is None:
+            raise _nowhere(manifest, "gate")
+        manifest = msgspec.structs.replace(manifest, gate=shipped.gate, restricts=shipped.restricts)
+    if verify is not None and verify.kind is None:
+        if shipped is None or shipped.verify is None:
+            raise _nowhere(manifest, "verify")
+        own = {"run_from": verify.run_from, "when": verify.when, "severity": verify.severity}
+        part = msgspec.structs.replace(shipped.verify, timeout_s=verify.timeout_s, **own)
+        parameterized = manifest.parameterized or shipped.parameterized
+        manifest = msgspec.structs.replace(manifest, verify=part, parameterized=parameterized)
+    return manifest
+
+
+def _nowhere(manifest: CapabilityManifest, part: str) -> OperatorError:
+    message = f"capability `{manifest.capability.name}` declares a {part} that does not exist here"
+    return OperatorError(message, "declare its `kind`, with what that kind needs")
 
 
 def _rule(name: str, manifest: CapabilityManifest, task: _Task) -> Rule:
@@ -306,6 +327,8 @@ def parameters_of(name: str, manifest: CapabilityManifest, task: _Task) -> dict[
         "files-denylist": list(spec.scope.files_denylist),
         "report-fields-required": list(spec.output.report_fields_required),
     }
+    if spec.verification.test_count_min:
+        brought["test-count-min"] = spec.verification.test_count_min
     if task.role is not None:
         brought["tools-allowed"] = list(task.role.tools.allowed)
         if task.commands:
@@ -344,6 +367,31 @@ def _check(name: str, manifest: CapabilityManifest, verify: VerifyPart | None, t
         kind="script" if scripted else "command",
         run=f"{task.sources.folder(name)}/{part.path}" if scripted else part.command or "",
         timeout_s=part.timeout_s,
+        severity=part.severity,
+        parameters=parameters,
+        lists=_lists(manifest.restricts or Restricts(), parameters),
+    )
+
+
+PLACES: Final[dict[str, tuple[RunFrom, ...]]] = {
+    "merged": ("merged",),
+    "worktree": ("worktree",),
+    "both": ("worktree", "merged"),
+}
+
+
+def _planned(name: str, manifest: CapabilityManifest, verify: VerifyPart | None, task: _Task) -> Planned:
+    part = verify or VerifyPart()
+    parameters = parameters_of(name, manifest, task)
+    wanted = parameters.get("timeout-s", task.spec.verification.timeout_s)
+    return Planned(
+        capability=name,
+        kind=part.kind or "script",
+        rule=part.rule,
+        command=part.command,
+        script=f"{task.sources.folder(name)}/{part.path}" if part.kind == "script" else None,
+        run_from=PLACES[part.run_from],
+        timeout_s=float(wanted) if isinstance(wanted, int | float) and wanted > 0 else part.timeout_s,
         severity=part.severity,
         parameters=parameters,
         lists=_lists(manifest.restricts or Restricts(), parameters),

@@ -1,43 +1,26 @@
 """Questions: what an agent wants to know of a person, read from its answer and from its report block."""
 
-import re
 from typing import Final
 
 from keisei.records.problem import printable
+from keisei.rules.report import is_nothing, read
 
 MOST: Final = 20
 """Questions of one attempt."""
 LONGEST: Final = 2000
 """Characters of one question."""
-NONE: Final = frozenset({"", "-", "none", "none."})
-"""What stands where there is nothing to ask."""
-
-OPENING: Final = re.compile(r"^(`{3,})report[ \t]*$")
-FIELD: Final = re.compile(r"^questions[ \t]*:(.*)$", re.IGNORECASE)
 
 
 def is_question(text: str) -> bool:
     """Whether anything is asked at all."""
-    return text.strip().lower() not in NONE
+    return not is_nothing(text)
 
 
 def reported(text: str | None) -> tuple[str, ...]:
-    """The `questions` of the last `report` block of a message: one line, one question. Never raises."""
-    block = _last_block(text or "")
-    said = [match[1].strip() for line in block if (match := FIELD.match(line))]
+    """The `questions` of the last `report` block of a message: one line, one question. Never raises.
+
+    Here the name may be in any case, and of two lines the last one counts: a question is better asked than lost.
+    """
+    report = read(text)
+    said = [each.value for each in report.fields if each.name.lower() == "questions"] if report is not None else []
     return tuple(printable(each)[:LONGEST] for each in said[-1:] if is_question(each))
-
-
-def _last_block(text: str) -> list[str]:
-    """The lines of the last block that is closed; nothing where there is none."""
-    found: list[str] = []
-    fence, inside = "", list[str]()
-    for line in text.splitlines():
-        opening = OPENING.match(line)
-        if not fence and opening:
-            fence, inside = opening[1], []
-        elif fence and line.rstrip() == fence:
-            found, fence = inside, ""
-        elif fence:
-            inside.append(line)
-    return found

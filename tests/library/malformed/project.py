@@ -161,7 +161,7 @@ CASES = [
         "unknown-key",
         ("auto = false", "‸zzz = false"),
         says="unknown key `zzz`",
-        hint="known keys: auto, to",
+        hint="known keys: auto, respawn, to",
     ),
     case(
         "check-is-a-list",

@@ -7,8 +7,8 @@ from typing import Any
 from keisei.library.locate import Position, position_at
 from keisei.library.parser import Fault, Unparsed, long_number, lower_first, too_deep
 
-NAME = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
-LONG_KEY = re.compile(rf"(?:^|[{{,])[ \t]*\[{{0,2}}[ \t]*((?:{NAME}[ \t]*\.[ \t]*){{65}})", re.MULTILINE)
+NAME = r"(?:[A-Za-z0-9_-]++|\"[^\"\n]*\"|'[^'\n]*')"
+LONG_KEY = re.compile(rf"(?:^|[{{,])[ \t]*+\[{{0,2}}+[ \t]*+((?:{NAME}[ \t]*+\.[ \t]*+){{65}})", re.MULTILINE)
 """A dotted key of more parts than anybody nests; tomllib takes quadratic time for it."""
 LONG_NUMBER = re.compile(r"[0-9_]{4300,}")
 TWICE = ("cannot overwrite", "cannot declare", "duplicate inline")
