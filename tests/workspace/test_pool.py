@@ -470,3 +470,57 @@ def test_a_tree_of_an_older_attempt_can_be_staged_after_main_moved(ground):
 
     assert [change.path for change in staged.changes] == ["new"]
     assert staged.base == leased.worktree.base
+
+
+def forgetful(ground, most=8):
+    return Pool(ground.facts(), ground.root.parent / "state" / "verifying", most, keeps=False)
+
+
+CRASH = """
+import os, sys
+from pathlib import Path
+from keisei.workspace.pool import Pool
+from keisei.workspace.repository import facts
+found = facts(Path(sys.argv[1]), "main")
+leased = Pool(found, Path(sys.argv[2]), 8, keeps=False).take("at-1", found.head)
+Path(leased.worktree.path, "file").write_text("half done")
+Path(leased.worktree.path, "left").write_text("over")
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_pool_that_keeps_nothing_hands_out_what_a_dead_process_left_clean(ground):
+    folder = ground.root.parent / "state" / "verifying"
+    died = subprocess.run([sys.executable, "-c", CRASH, str(ground.root), str(folder)], check=False)
+    pool = forgetful(ground)
+
+    found, slots = pool.find("at-1"), pool.slots()
+    leased = pool.take("at-1", ground.facts().head)
+
+    assert died.returncode == -signal.SIGKILL
+    assert found is None
+    assert [(slot.name, slot.attempt, slot.locked) for slot in slots] == [("a000", None, False)]
+    assert leased.worktree.slot == "a000"
+    assert everything(leased.worktree.path) == BASE
+    assert Path(leased.worktree.path, "file").read_text() == "one\n"
+
+
+def test_a_pool_that_keeps_nothing_never_shares_what_a_living_one_has(ground):
+    pool = forgetful(ground)
+    first, second = pool.take("at-1", ground.facts().head), pool.take("at-1", ground.facts().head)
+
+    assert first.worktree.path != second.worktree.path
+    assert pool.find("at-1") is None
+    assert not pool.discard(first.worktree.slot)
+    first.leave()
+    assert pool.discard(first.worktree.slot)
+    second.release(reusable=True)
+    assert pool.take("at-2", ground.facts().head).worktree.path == second.worktree.path
+
+
+def test_a_pool_that_keeps_nothing_is_not_stopped_by_a_broken_owner_file(ground):
+    pool = forgetful(ground)
+    pool.take("at-1", ground.facts().head).release(reusable=True)
+    (ground.root.parent / "state" / "verifying" / "a000.json").write_text("{")
+
+    assert pool.take("at-1", ground.facts().head).worktree.slot == "a000"

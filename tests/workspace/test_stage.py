@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from keisei.records.error import IllegalMove, WorldFault
+from keisei.records.worktree import Worktree
 from keisei.workspace.fingerprint import fingerprint
 from keisei.workspace.pool import Pool
 from keisei.workspace.stage import MOST_IGNORED, patch, stage
@@ -561,3 +562,28 @@ def test_a_long_patch_is_cut_and_says_so(leased, tree):
     made = patch(staged, leased.worktree, most=1000)
 
     assert made[1000:] == f"\n# cut after 1000 bytes; the whole is in commit {staged.commit}\n".encode()
+
+
+def test_a_persons_own_checkout_is_staged_without_a_trace_in_it_or_beside_it(ground, tmp_path):
+    facts, root = ground.facts(), ground.root
+    (root / "file").write_text("two\n")
+    (root / "new").write_text("n")
+    (root / "x.log").write_text("ignored")
+    ground.git("add", "new")
+    root.chmod(0o700)
+    own = Worktree(slot="", path=facts.root, git_dir=facts.common_dir, common_dir=facts.common_dir, base=facts.head)
+    before = (sorted(root.parent.iterdir()), sorted(root.iterdir()), (root / ".git" / "index").read_bytes())
+
+    staged = stage(own, "at-1", "candidate", private=tmp_path / "ours")
+
+    assert told(staged) == {"file": "modified", "new": "added"}
+    assert staged.ignored == ("x.log",)
+    assert root.stat().st_mode & 0o777 == 0o700
+    (tmp_path / "ours").rename(tmp_path.parent / f"{tmp_path.name} ours")
+    assert (sorted(root.parent.iterdir()), sorted(root.iterdir()), (root / ".git" / "index").read_bytes()) == before
+    assert ground.git("status", "--porcelain") == b" M file\nA  new\n"
+
+
+def test_a_folder_of_ours_that_cannot_be_is_one_clear_error(leased, tmp_path):
+    with pytest.raises(WorldFault, match="nowhere"):
+        stage(leased.worktree, "at-1", "candidate", private=tmp_path / "nowhere" / "ours")

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -48,16 +48,19 @@ def fingerprint(worktree: Worktree) -> Fingerprint:
     return Fingerprint(metadata=metadata, shared=shared_files, refs=_refs(worktree.common_dir))
 
 
-def tampered(before: Fingerprint, after: Fingerprint, *, protected: bool) -> tuple[str, ...]:
+def tampered(
+    before: Fingerprint, after: Fingerprint, *, protected: bool, landed: Collection[str] = ()
+) -> tuple[str, ...]:
     """What was changed meanwhile, one sentence each; at most fifty and one that counts the rest.
 
-    Moved references count only where the kernel did not protect them: a person may commit while an agent works.
-    Those of keisei itself never count.
+    Moved references count only where the kernel did not protect them: a person may commit while an agent works. Those
+    of keisei itself never count, nor do those that stand on a commit that has landed.
     """
     told = _told("the worktree's", before.metadata, after.metadata)
     told += _told("the repository's", before.shared, after.shared)
     if not protected:
-        told += _told("the reference", before.refs, after.refs)
+        moved = {name: before.refs.get(name, each) if each in landed else each for name, each in after.refs.items()}
+        told += _told("the reference", before.refs, moved)
     more = len(told) - MOST_SENTENCES
     return (*told[:MOST_SENTENCES], f"and {more} more") if more > 0 else tuple(told)
 

@@ -164,14 +164,19 @@ def _settings(config: Mapping[str, str]) -> dict[str, str]:
 class Private:
     """A git folder of ours beside a worktree. Whoever uses it holds the lease of that worktree."""
 
-    def __init__(self, folder: Path, worktree: str, common_dir: str, head: str) -> None:
-        """Write it anew, whatever stood there; only its index is kept. Raises WorldFault."""
+    def __init__(self, folder: Path, worktree: str, common_dir: str, head: str, *, ours: bool = True) -> None:
+        """Write it anew, whatever stood there; only its index is kept. Raises WorldFault.
+
+        The mode of the worktree's folder is mended where it is one of ours.
+        """
         self.folder = folder
         self.worktree = worktree
         self.common_dir = common_dir
         self.head = head
         self.index = folder / "index"
         try:
+            if ours:
+                self._open_up()
             self._write()
         except OSError as error:
             raise WorldFault(f"`{folder}` cannot be written: {error.strerror or error}", retryable=True) from error
@@ -194,10 +199,12 @@ class Private:
         }
         return asked(words, surroundings, self.worktree, given=given, most=most, umask=PLAIN_MODES)
 
-    def _write(self) -> None:
+    def _open_up(self) -> None:
         root = Path(self.worktree)
         if root.is_dir() and not root.is_symlink() and stat.S_IMODE(root.lstat().st_mode) != ROOT_MODE:
             root.chmod(ROOT_MODE)  # its owner may have closed it; it stands in a folder where nobody swaps it
+
+    def _write(self) -> None:
         self.folder.mkdir(mode=0o700, exist_ok=True)
         for each in self.folder.iterdir():
             if each.name != "index" or each.is_symlink() or not each.is_file():

@@ -74,11 +74,16 @@ class Leased:
 class Pool:
     """The worktrees of one repository in one folder. Any number of processes may use the same at once."""
 
-    def __init__(self, facts: RepositoryFacts, folder: Path, most: int) -> None:
-        """`most` is how many are kept for the next attempts; more are made when needed and removed after use."""
+    def __init__(self, facts: RepositoryFacts, folder: Path, most: int, *, keeps: bool = True) -> None:
+        """`most` is how many are kept for the next attempts; more are made when needed and removed after use.
+
+        A pool that keeps nothing knows no work: what a process that died has left is free for the next `take`, and
+        never found. All who use one folder say the same.
+        """
         self._folder = Path(os.path.realpath(folder))
         self._common_dir = facts.common_dir
         self._most = most
+        self._keeps = keeps
         self._mark = hashlib.sha256(os.fsencode(self._folder)).hexdigest()[:8]
 
     def take(self, attempt_id: str, base: str) -> Leased:
@@ -89,7 +94,7 @@ class Pool:
         """
         with _told(self._folder):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if any(_is_of(place.owner(), attempt_id) for place in self._places()):
+            if any(_is_of(self._owner(place), attempt_id) for place in self._places()):
                 raise IllegalMove(f"attempt `{attempt_id}` has a worktree already")
             for place in self._candidates(base):
                 lock = self._locked(place)
@@ -101,7 +106,7 @@ class Pool:
         """The worktree that a dead runner left; None where there is none or a living process has it. WorldFault."""
         with _told(self._folder):
             for place in self._places():
-                if _is_of(place.owner(), attempt_id):
+                if _is_of(self._owner(place), attempt_id):
                     return self._found(place, attempt_id)
         return None
 
@@ -141,12 +146,28 @@ class Pool:
         )
 
     def end(self, place: Place, owner: Owner, *, reusable: bool) -> None:
-        """Reset or remove a slot whose lock the caller holds, and have nobody own it. Raises WorldFault."""
+        """Reset or remove a slot whose lock the caller holds, and have nobody own it. Raises WorldFault.
+
+        In a pool that keeps nobody's work a slot stays as it is: the next `take` resets it, as it does in any case.
+        """
         with _told(self._folder):
-            place.own(Owner(attempt=owner.attempt, base=owner.base, over=True))
-            if not reusable or int(place.name[1:]) >= self._most or not self._is_reset(place, owner.base):
+            self._own(place, Owner(attempt=owner.attempt, base=owner.base, over=True))
+            spare = int(place.name[1:]) >= self._most
+            if not reusable or spare or (self._keeps and not self._is_reset(place, owner.base)):
                 self._remove(place)
             place.disown()
+
+    def _owner(self, place: Place) -> Owner | None:
+        """Whose work is in a slot; None where nobody's is, and in a pool that keeps none."""
+        return place.owner() if self._keeps else None
+
+    def _own(self, place: Place, owner: Owner) -> None:
+        if self._keeps:
+            place.own(owner)
+
+    def _is_owned(self, place: Place) -> bool:
+        owner = self._owner(place)
+        return owner is not None and not owner.over
 
     def _git_dir(self, place: Place) -> Path:
         return Path(self._common_dir, "worktrees", f"keisei-{self._mark}-{place.name}")
@@ -160,7 +181,7 @@ class Pool:
 
     def _candidates(self, base: str) -> Iterator[Place]:
         """Slots in the order in which they are tried: free ones on the base, other free ones, new ones."""
-        free = [place for place in self._places() if place.path.is_dir() and not _is_owned(place)]
+        free = [place for place in self._places() if place.path.is_dir() and not self._is_owned(place)]
         free.sort(key=lambda place: not is_linked(self.worktree(place, base)))
         yield from free
         tried = {place.name for place in free}
@@ -169,10 +190,10 @@ class Pool:
 
     def _locked(self, place: Place) -> Lock | None:
         """The lock of a slot that holds nobody's work; None where it is not to be had."""
-        if _is_owned(place):
+        if self._is_owned(place):
             return None
         lock = Lock.of(place)
-        if lock is not None and _is_owned(place):  # somebody was quicker, and died since
+        if lock is not None and self._is_owned(place):  # somebody was quicker, and died since
             lock.close()
             return None
         return lock
@@ -182,7 +203,7 @@ class Pool:
             if not self._is_reset(place, owner.base):
                 self._remove(place)
                 self._reset(place, owner.base)
-            place.own(owner)
+            self._own(place, owner)
             lock.touch()
             return Leased(self, place, lock, owner)
         except BaseException:
@@ -226,7 +247,7 @@ class Pool:
         unlink(self._git_dir(place))
 
     def _seen(self, place: Place) -> Slot:
-        owner = place.owner()
+        owner = self._owner(place)
         lock = Lock.of(place)
         if lock is not None:
             lock.close()
@@ -241,11 +262,6 @@ class Pool:
 
 def _is_of(owner: Owner | None, attempt_id: str) -> bool:
     return owner is not None and not owner.over and owner.attempt == attempt_id
-
-
-def _is_owned(place: Place) -> bool:
-    owner = place.owner()
-    return owner is not None and not owner.over
 
 
 def _used_at(place: Place) -> datetime:

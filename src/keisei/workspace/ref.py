@@ -1,4 +1,4 @@
-"""References of ours: `refs/keisei/candidate/<attempt>` and `refs/keisei/salvage/<attempt>`."""
+"""References of ours in `refs/keisei/`: the work of attempts (`candidate`, `salvage`) and what landed (`landing`)."""
 
 import re
 from datetime import UTC, datetime
@@ -9,7 +9,8 @@ from msgspec import Struct
 from keisei.records.error import IllegalMove, WorldFault
 from keisei.workspace.git import asked, shared
 
-Kind = Literal["candidate", "salvage"]
+Work = Literal["candidate", "salvage"]
+Kind = Literal["candidate", "salvage", "landing"]
 ROOT: Final = "refs/keisei/"
 ATTEMPT: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,199}")
 
@@ -20,7 +21,7 @@ class Kept(Struct, frozen=True, kw_only=True):
     ref: str
     """Its whole name."""
     attempt: str
-    """The attempt whose work it keeps."""
+    """The attempt whose work it keeps, or the landing."""
     commit: str
     """What it stands on."""
     tree: str
@@ -32,9 +33,9 @@ class Kept(Struct, frozen=True, kw_only=True):
 
 
 def name_of(kind: Kind, attempt_id: str) -> str:
-    """The name of an attempt's reference. Raises IllegalMove for a name that could lead elsewhere."""
+    """The name of an attempt's or a landing's reference. Raises IllegalMove for a name that could lead elsewhere."""
     if ATTEMPT.fullmatch(attempt_id) is None:
-        raise IllegalMove(f"`{attempt_id[:80]}` is not the name of an attempt")
+        raise IllegalMove(f"`{attempt_id[:80]}` is not the name of an attempt or a landing")
     return f"{ROOT}{kind}/{attempt_id}"
 
 

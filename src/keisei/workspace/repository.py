@@ -37,8 +37,10 @@ def base_of(folder: Path) -> BundleWorkspace | None:
         return None
 
 
-def facts(root: Path, main: str) -> RepositoryFacts:
+def facts(root: Path, main: str, *, looks: bool = True) -> RepositoryFacts:
     """The repository around a project's folder, and the commit its main branch stands on, or HEAD's where it has none.
+
+    Without `looks` nobody looks at the checkout: whether it is dirty or sparse is not found out, and told as not.
 
     Raises OperatorError with the next step where attempts cannot work on it: git is missing or too old, there is no
     repository, no commit, no checkout, or no branch. Uncommitted changes, submodules, Git LFS, a sparse or shallow
@@ -48,13 +50,13 @@ def facts(root: Path, main: str) -> RepositoryFacts:
     top, common, shallow = _places(root)
     branch, head = _main(top, common, main)
     modules, lfs = _content(common, head)
-    settings = _settings(Path(top))
+    settings = _settings(Path(top)) if looks else {}
     return RepositoryFacts(
         root=top,
         common_dir=common,
         head=head,
         branch=branch,
-        dirty=_is_dirty(Path(top), settings),
+        dirty=looks and _is_dirty(Path(top), settings),
         submodules=modules,
         lfs=lfs,
         sparse=settings.get("core.sparsecheckout", "").lower() in TRUE,

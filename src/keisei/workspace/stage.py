@@ -16,7 +16,7 @@ from keisei.workspace.blob import LARGEST, Blobs
 from keisei.workspace.checkout import read_index
 from keisei.workspace.git import Private, asked, checked
 from keisei.workspace.name import spelled
-from keisei.workspace.ref import Kind, find_ref, name_of, set_ref
+from keisei.workspace.ref import Work, find_ref, name_of, set_ref
 from keisei.workspace.survey import Survey, survey
 
 Status = Literal["added", "modified", "deleted", "type-changed"]
@@ -27,28 +27,32 @@ WORDS: Final[dict[str, Status]] = {"A": "added", "M": "modified", "D": "deleted"
 DIFF: Final = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
 
 
-def stage(worktree: Worktree, attempt_id: str, kind: Kind, largest: int = LARGEST) -> Staged:
+def stage(
+    worktree: Worktree, attempt_id: str, kind: Work, largest: int = LARGEST, private: Path | None = None
+) -> Staged:
     """Keep everything that differs from the base as `refs/keisei/<kind>/<attempt>`, for good before this returns.
 
     Said again for the same content it gives the same commit; for other content the reference moves. The worktree, its
-    index and its references are left as they are. Raises WorldFault; then nothing counts and it may be said again.
+    index and its references are left as they are. `private` is where a git folder of ours may stand, outside of the
+    worktree; without it that is beside the worktree. Raises WorldFault; then nothing counts and it may be said again.
     """
     ref = name_of(kind, attempt_id)
-    private = Private(Path(f"{worktree.path}.git"), worktree.path, worktree.common_dir, worktree.base)
-    index = private.folder / "stage"
+    folder = private or Path(f"{worktree.path}.git")
+    ours = Private(folder, worktree.path, worktree.common_dir, worktree.base, ours=private is None)
+    index = ours.folder / "stage"
     try:
-        _begin(private, index)
-        found = survey(private, index, kind)
-        blobs = _written(private, index, found, largest)
-        tree = private.git("write-tree", index=index).decode("ascii").strip()
+        _begin(ours, index)
+        found = survey(ours, index, kind)
+        blobs = _written(ours, index, found, largest)
+        tree = ours.git("write-tree", index=index).decode("ascii").strip()
     finally:
         index.unlink(missing_ok=True)
     return Staged(
         ref=ref,
-        commit=_committed(private, tree, kind, attempt_id),
+        commit=_committed(ours, tree, kind, attempt_id),
         tree=tree,
         base=worktree.base,
-        changes=_changes(private, tree),
+        changes=changes_of(ours.git(*DIFF, "--raw", "--no-abbrev", "-z", ours.head, tree)),
         ignored=tuple(spelled(path) for path in found.ignored[:MOST_IGNORED]),
         notes=_shortened([*found.notes, *blobs.notes]),
     )
@@ -61,6 +65,13 @@ def patch(staged: Staged, worktree: Worktree, most: int = MOST_PATCH) -> bytes:
     if done.cut:
         return done.out + f"\n# cut after {most} bytes; the whole is in commit {staged.commit}\n".encode()
     return checked(words, done)
+
+
+def changes_of(raw: bytes) -> tuple[Change, ...]:
+    """What `diff-tree --raw --no-abbrev -z` told, sorted by path."""
+    told = raw.split(b"\0")[:-1]
+    changes = [_change(facts, path) for facts, path in zip(told[::2], told[1::2], strict=True)]
+    return tuple(sorted(changes, key=lambda change: change.path))
 
 
 def _begin(private: Private, index: Path) -> None:
@@ -89,7 +100,7 @@ def _written(private: Private, index: Path, found: Survey, largest: int) -> Blob
     return blobs
 
 
-def _committed(private: Private, tree: str, kind: Kind, attempt_id: str) -> str:
+def _committed(private: Private, tree: str, kind: Work, attempt_id: str) -> str:
     """The commit the reference stands on now: the one from before where it holds the same."""
     old = find_ref(private.common_dir, kind, attempt_id)
     if old is not None and (old.tree, old.parents) == (tree, (private.head,)):
@@ -100,15 +111,9 @@ def _committed(private: Private, tree: str, kind: Kind, attempt_id: str) -> str:
     return commit
 
 
-def _changes(private: Private, tree: str) -> tuple[Change, ...]:
-    told = private.git(*DIFF, "--raw", "--no-abbrev", "-z", private.head, tree).split(b"\0")[:-1]
-    changes = [_change(facts, path) for facts, path in zip(told[::2], told[1::2], strict=True)]
-    return tuple(sorted(changes, key=lambda change: change.path))
-
-
 def _change(facts: bytes, path: bytes) -> Change:
-    old_mode, mode, _, _, status = facts.decode("ascii").lstrip(":").split(" ")
-    return Change(path=spelled(path), status=WORDS[status], mode=mode, old_mode=old_mode)
+    old_mode, mode, old_blob, blob, status = facts.decode("ascii").lstrip(":").split(" ")
+    return Change(path=spelled(path), status=WORDS[status], mode=mode, old_mode=old_mode, blob=blob, old_blob=old_blob)
 
 
 def _shortened(notes: list[str]) -> tuple[str, ...]:
