@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from keisei.records.error import IllegalMove, OperatorError
+from keisei.records.move import LandingQuery
 from keisei.rules.task import MOVES
 from keisei.store import migrate, open_store
 from keisei.store.postgres import LOCK
@@ -151,6 +152,21 @@ def test_an_opening_that_waited_for_another_sees_what_it_made(postgres_url):
 
         with closing(late.result()) as store:
             assert store.counts()["pending"] == 0
+
+
+def test_a_database_of_an_earlier_keisei_is_brought_up_to_date_with_what_it_holds(desk):
+    (task_id,) = desk.queue()
+    driver = "postgres" if desk.wall_leases else "sqlite"
+    latest = migrate.known(driver)[-1]
+    desk.sql("DROP TABLE landings")
+    desk.sql("DELETE FROM schema_migrations WHERE version = ?", latest.version)
+
+    store = desk.another()
+
+    assert latest.name == "landings"
+    assert store.landings(LandingQuery()) == []
+    assert store.task(task_id) == desk.read(task_id)
+    assert desk.sql("SELECT max(version) FROM schema_migrations") == [(latest.version,)]
 
 
 def test_a_database_of_another_program_is_left_alone(tmp_path):

@@ -57,6 +57,7 @@ _RECORD = "UPDATE approvals SET record = :record WHERE approval_id = :approval_i
 _OPEN = "SELECT record FROM approvals WHERE task_id = :task_id AND (status = 'open') IS TRUE ORDER BY seq"
 _WAITING = "SELECT approval_id, record FROM approvals WHERE status = 'open' ORDER BY seq DESC LIMIT :limit"
 _ONE = "SELECT record FROM approvals WHERE approval_id = :approval_id"
+_UNDER = "SELECT record FROM approvals WHERE key = :key AND status = 'open'"
 
 _decode = msgspec.json.Decoder(ApprovalRecord).decode
 
@@ -109,6 +110,11 @@ def resolve(run: Run, task_id: TaskId, actor: str, now_us: int) -> None:
         waiting, _ = opened(record, _decode)
         if waiting is not None and waiting.kind in OF_TASK:
             close(run, replace(waiting, status="resolved", decided_at=moment(now_us), decided_by=actor))
+
+
+def open_under(run: Run, key: str) -> ApprovalRecord | None:
+    """What is open under a key. None where nothing is, or nothing that can be read."""
+    return next((opened(record, _decode)[0] for (record,) in run(_UNDER, {"key": key})), None)
 
 
 def rewrite(run: Run, approval_id: ApprovalId, record: str, **changes: datetime) -> None:

@@ -17,7 +17,7 @@ from keisei.records.outbox import OutboxItem
 from keisei.records.progression import Visit, Workflow, WorkflowMove, WorkflowQuery, WorkflowStart
 from keisei.records.slot import Firing, Schedule, ScheduleOrder, Slot
 from keisei.records.task import TaskRecord
-from keisei.store import approval, budget, decide, outbox, posting, restore, schedule, sensor, workflow
+from keisei.store import approval, budget, decide, landing, outbox, posting, restore, schedule, sensor, workflow
 from keisei.store.view import Driver
 from keisei.store.work import Work, write_beside
 
@@ -133,8 +133,9 @@ class Autonomy(ABC):
         return approval.read_approvals(self._reader, query)
 
     def unreadable(self, limit: int = 1000) -> list[str]:
-        """Names of open approvals and of outbox rows that cannot be read."""
-        return [*approval.read_unreadable(self._reader, limit), *outbox.read_unreadable(self._reader, limit)]
+        """Names of open approvals, of open landings and of outbox rows that cannot be read."""
+        rooms = (approval, landing, outbox)
+        return [each for room in rooms for each in room.read_unreadable(self._reader, limit)]
 
     def decide(self, decision: Decision) -> bool:
         """Write a decision with what follows. False: it was decided before, or its task has moved."""

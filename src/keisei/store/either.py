@@ -5,13 +5,16 @@ from datetime import datetime
 
 from keisei.engine.ports import Bell, Ledger
 from keisei.records.breaker import Breaker
+from keisei.records.id import LandingId
+from keisei.records.landing import LandingRecord
 from keisei.records.ledger import LedgerEntry
-from keisei.records.move import LedgerRow, NewEntry, Pause
+from keisei.records.move import LandingQuery, LedgerRow, NewEntry, Pause
 from keisei.records.outbox import OutboxItem, OutboxStatus
 from keisei.records.runner import RunnerRecord
 from keisei.store.breaker import breakers
 from keisei.store.clock import moment
 from keisei.store.due import next_due
+from keisei.store.landing import read_landing, read_landings
 from keisei.store.order import pauses
 from keisei.store.outbox import outbox, pending
 from keisei.store.runner import runners
@@ -51,6 +54,14 @@ class Either(Reading):
     def outbox(self, status: OutboxStatus | None, limit: int) -> list[OutboxItem]:
         """Outbox rows, newest first."""
         return outbox(self._reader, status, limit)
+
+    def landing(self, landing_id: LandingId) -> LandingRecord | None:
+        """One landing."""
+        return read_landing(self._reader, landing_id)
+
+    def landings(self, query: LandingQuery) -> list[LandingRecord]:
+        """Landings, newest or oldest first."""
+        return read_landings(self._reader, query)
 
     def ring(self) -> None:
         """Tell waiting runners that there is something to do. Never raises; a signal handler may call it."""

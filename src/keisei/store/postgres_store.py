@@ -14,6 +14,7 @@ from keisei.records.move import (
     Delivery,
     Enqueued,
     EventQuery,
+    LandingMove,
     NewEvent,
     NewTask,
     PauseOrder,
@@ -33,6 +34,7 @@ from keisei.store.due import wake_due_postgres
 from keisei.store.either import Either
 from keisei.store.enqueue import enqueue_postgres
 from keisei.store.follow import follow
+from keisei.store.landing import move_landing
 from keisei.store.note import note_postgres, prune_postgres
 from keisei.store.notify import NotifyBell
 from keisei.store.order import move_postgres, pause_postgres, request_cancel_postgres
@@ -134,6 +136,10 @@ class PostgresStore(Either, Autonomy):
     def deliver(self, delivery: Delivery) -> bool:
         """Write what became of an outbox row. False: somebody was quicker."""
         return deliver_postgres(self._reader, delivery)
+
+    def move_landing(self, move: LandingMove) -> bool:
+        """Move a landing, with everything that follows. False: it has another status by now."""
+        return self._do(partial(move_landing, move=move))
 
     def _do(self, action: Callable[[Work], T]) -> T:
         return self._reader.transaction(lambda line: action(PostgresWork(line, self._reader.now_us())))

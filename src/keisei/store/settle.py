@@ -18,6 +18,7 @@ from keisei.store.approval import RAISED, WAITING, Run, raise_approvals, raised_
 from keisei.store.breaker import LEARNT, breaker_params, learn
 from keisei.store.clock import maybe_microseconds, microseconds
 from keisei.store.column import MOVED, moved_params
+from keisei.store.landing import OFFERED, check_offered, offer, offered_params
 from keisei.store.note import write_events
 from keisei.store.order import actor_of
 from keisei.store.outbox import ASKED, ask, ask_params
@@ -105,6 +106,7 @@ def settle_postgres(db: "Postgres", settlement: Settlement) -> Settled:
         **(raised_params(settlement.approvals) if settlement.approvals else {}),
         **(ledger_params(settlement.ledger, now_us) if settlement.ledger else {}),
         **(breaker_params(settlement.breaker) if settlement.breaker else {}),
+        **(offered_params(settlement.landings) if settlement.landings else {}),
     }
     decides = settlement.task.status in _DECIDES
     if db.execute(_statement(settlement, _UNASKED if decides else ""), params):
@@ -134,6 +136,7 @@ def _statement(settlement: Settlement, condition: str) -> str:
         LEDGER if settlement.ledger else "",
         LEARNT if settlement.breaker else "",
         RAISED if settlement.approvals else "",
+        OFFERED if settlement.landings else "",
     )
 
 
@@ -158,6 +161,7 @@ def _write_rest(cursor: apsw.Cursor, settlement: Settlement, now_us: int) -> Non
     run = partial(fetched, cursor)
     _resolve(run, settlement, now_us)
     raise_approvals(run, settlement.approvals)
+    offer(run, settlement.landings)
 
 
 def _answer(settlement: Settlement, found: list[Row]) -> Settled:
@@ -177,6 +181,7 @@ def _params(settlement: Settlement, now_us: int) -> dict[str, Any]:
     task, attempt = settlement.task, settlement.attempt
     if task.status == "running" or attempt.ended_at is None or attempt.task_id != task.task_id:
         raise IllegalMove(f"attempt {attempt.attempt_id} does not end task {task.task_id}, which is {task.status}")
+    check_offered(settlement)
     cost = used(attempt.usage)
     return {
         **moved_params(task, now_us),

@@ -13,6 +13,7 @@ from keisei.records.move import (
     ClaimOrder,
     Delivery,
     Enqueued,
+    LandingMove,
     NewEvent,
     NewTask,
     PauseOrder,
@@ -32,6 +33,7 @@ from keisei.store.clock import Clock
 from keisei.store.due import wake_due_sqlite
 from keisei.store.either import Either
 from keisei.store.enqueue import enqueue_sqlite
+from keisei.store.landing import move_landing
 from keisei.store.ledger import SqliteLedger
 from keisei.store.note import note_sqlite, prune_sqlite
 from keisei.store.order import move_sqlite, pause_sqlite, request_cancel_sqlite
@@ -128,6 +130,10 @@ class SqliteStore(Either, Autonomy):
     def deliver(self, delivery: Delivery) -> bool:
         """Write what became of an outbox row. False: somebody was quicker."""
         return deliver_sqlite(self._reader, delivery)
+
+    def move_landing(self, move: LandingMove) -> bool:
+        """Move a landing, with everything that follows. False: it has another status by now."""
+        return self._do(partial(move_landing, move=move))
 
     def _do(self, action: Callable[[Work], T]) -> T:
         with self._reader.write() as cursor:

@@ -29,6 +29,7 @@ LEFT JOIN attempts a ON a.task_id = t.task_id AND a.ended_at IS NULL
 LEFT JOIN runners r ON r.runner_id = a.runner_id
 """  # noqa: S608 - our own columns
 ONE = f"{LEASED} WHERE t.task_id = :task_id"
+CANCELED = "SELECT 1 FROM tasks WHERE task_id = :task_id AND cancel_at IS NOT NULL"
 DEPTH = "SELECT depth FROM tasks WHERE task_id = :task_id"
 BEFORE = "{seq} < (SELECT b.seq FROM tasks b WHERE b.task_id = :before)"
 MEMORY = f"""
@@ -83,6 +84,11 @@ def _page(place: str, narrow: list[str]) -> str:
 def read_depth(reader: Reader, task_id: TaskId) -> int:
     """How many tasks stand above a task; 0 for one nobody knows."""
     return next((int(row[0]) for row in reader.read(DEPTH, {"task_id": known(task_id)})), 0)
+
+
+def read_canceled(reader: Reader, task_id: TaskId) -> bool:
+    """Whether somebody wants a running task ended."""
+    return bool(list(reader.read(CANCELED, {"task_id": known(task_id)})))
 
 
 def count_tasks(reader: Reader) -> dict[TaskStatus, int]:

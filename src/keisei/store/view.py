@@ -14,7 +14,15 @@ from keisei.store.artifact import read_artifacts
 from keisei.store.attempt import read_attempt, read_attempts, read_bundle, read_findings
 from keisei.store.event import read_events
 from keisei.store.reader import Reader
-from keisei.store.task import count_claimable, count_tasks, read_depth, read_memory, read_task, read_tasks
+from keisei.store.task import (
+    count_claimable,
+    count_tasks,
+    read_canceled,
+    read_depth,
+    read_memory,
+    read_task,
+    read_tasks,
+)
 
 
 class Driver(Reader, Protocol):
@@ -44,6 +52,10 @@ class Reading:
     def claimable(self) -> int:
         """How many tasks could be claimed now."""
         return count_claimable(self._reader, self._reader.now_us())
+
+    def is_canceled(self, task_id: TaskId) -> bool:
+        """Whether somebody wants a running task ended."""
+        return read_canceled(self._reader, task_id)
 
     def depth(self, task_id: TaskId) -> int:
         """How many tasks stand above a task; 0 for one nobody knows."""

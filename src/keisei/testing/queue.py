@@ -18,7 +18,17 @@ from keisei.records.attempt import ExitStatus, TaskAttempt
 from keisei.records.error import KeiseiError
 from keisei.records.event import EventType
 from keisei.records.id import AdapterId, AttemptId, ProfileId, RunnerId, TaskId
-from keisei.records.move import Claimed, ClaimOrder, EventQuery, NewEvent, NewTask, Settled, Settlement, Sweep
+from keisei.records.move import (
+    Claimed,
+    ClaimOrder,
+    EventQuery,
+    LandingQuery,
+    NewEvent,
+    NewTask,
+    Settled,
+    Settlement,
+    Sweep,
+)
 from keisei.records.observation import SeenQuery
 from keisei.records.outbox import OutboxItem, OutboxKind
 from keisei.records.outcome import MachineStatus, OutcomeStatus, TaskOutcome
@@ -150,7 +160,8 @@ class Desk:
         schedules, slots = self.store.schedules(), self.store.slots(None, 1000)
         seen, sensors = self.store.seen(SeenQuery(limit=1000)), self.store.sensors()
         approvals = self.store.approvals(ApprovalQuery(statuses=(), limit=1000))
-        return [workflows, visits, schedules, slots, seen, sensors, approvals]
+        landings = self.store.landings(LandingQuery(limit=1000))
+        return [workflows, visits, schedules, slots, seen, sensors, approvals, landings]
 
 
 @contextmanager
