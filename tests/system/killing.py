@@ -164,7 +164,8 @@ class House(Agency):
 
     def trouble(self) -> Iterator[str]:
         """Everything that is left and should not be."""
-        slots = self.shop.yard.pool(self.shop.yard.facts()).slots()
+        facts = self.shop.yard.facts()
+        slots = [*self.shop.yard.pool(facts).slots(), *self.shop.yard.proving(facts).slots()]
         yield from (f"slot {each.name} is not free" for each in slots if each.locked or each.attempt is not None)
         there = {str(self.root), *(each.path for each in slots if Path(each.path).is_dir())}
         listed = git(self.root, "worktree", "list", "--porcelain").splitlines()

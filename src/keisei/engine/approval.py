@@ -1,7 +1,7 @@
 """Approvals: a person decides, is asked, is told again.
 
-A task moves with the decision about it, in one transaction. Any other hold is lifted first, by the order that an
-operator would give; what was lifted and not decided is resolved by the next runner that looks.
+A task or a landing moves with the decision about it, in one transaction. Any other hold is lifted first, by the order
+that an operator would give; what was lifted and not decided is resolved by the next runner that looks.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from keisei.engine.budget import grant_again
 from keisei.engine.control import RACES, canceling, freeing
-from keisei.engine.lift import blocked_task, lift, stands
+from keisei.engine.land import reject as reject_landing
+from keisei.engine.lift import blocked_task, landing_of, lift, stands
 from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.engine.resolve import resolve
@@ -38,8 +39,8 @@ def approve(
 ) -> ApprovalRecord:
     """Lift what it stands for: a task goes on, a loop, an adapter, a schedule or a sensor too, a message is sent again.
 
-    `budget` are the project's limits. Raises OperatorError for an id nobody has, Refused where it was decided before or
-    cannot be lifted now.
+    A candidate waits for its turn to land. `budget` are the project's limits. Raises OperatorError for an id nobody
+    has, Refused where it was decided before or cannot be lifted now.
     """
     store = office.store
     found = _open(store, approval_id)
@@ -58,7 +59,14 @@ def approve(
 def reject(
     store: Store, approval_id: ApprovalId, reason: str, actor: str, status: ApprovalStatus = "rejected"
 ) -> ApprovalRecord:
-    """A task that waits is cancelled; anything else stays as it is, and nobody is asked about it any more."""
+    """A task that waits is cancelled, and a candidate does not land. Raises as `approve`.
+
+    Anything else stays as it is, and nobody is asked about it any more.
+    """
+    found = _open(store, approval_id)
+    if found.kind == "landing":
+        reject_landing(store, landing_of(found), reason or f"{status} by {actor}", actor, status)
+        return store.approval(approval_id) or found
 
     def canceled(found: ApprovalRecord) -> TaskMove | None:
         if found.kind not in approvals.OF_TASK:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from keisei.engine.budget import overspent
+from keisei.engine.land import Proposal
 from keisei.engine.settle import Chance, Ended, released, settlement
 from keisei.engine.sweep import Books, conclude
 from keisei.records.artifact import ArtifactRecord
@@ -71,6 +72,12 @@ class Judged(Struct, frozen=True, kw_only=True):
     """What the role says."""
     questions: tuple[str, ...] = ()
     """What the agent wants to know of a person."""
+    proposal: Proposal | None = None
+    """The verified candidate; None where nothing would land."""
+    elevated: tuple[str, ...] = ()
+    """Rules that did not hold for this task."""
+    ledger_row: str | None = None
+    """The sentence the agent has for the ledger, in its own words."""
 
 
 class Workshop(Protocol):
@@ -150,6 +157,8 @@ def finish(stand: Stand, claimed: Claimed) -> Settled:
     try:
         judged = stand.workshop.judge(claimed)
     except KeiseiError as error:
+        if stand.stopping() and not stand.store.is_canceled(claimed.task.task_id):
+            return "lost"  # what the agent returned is kept, and the next runner judges it
         return _refused(stand, claimed, error)
     ended = Ended(
         claimed=claimed,
@@ -164,6 +173,9 @@ def finish(stand: Stand, claimed: Claimed) -> Settled:
         escalation=judged.escalation,
         breaker=_breaker(stand.store, claimed),
         questions=judged.questions,
+        proposal=judged.proposal,
+        elevated=judged.elevated,
+        ledger_row=judged.ledger_row,
         overspent=overspent(stand.store, claimed, stand.budget),
     )
     return _settled(stand, claimed, ended)

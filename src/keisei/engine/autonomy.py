@@ -121,7 +121,7 @@ class Approvals(Protocol):
         """Them, newest first; a row that cannot be read is left out."""
 
     def unreadable(self, limit: int = 1000) -> list[str]:
-        """Names of open approvals and of outbox rows that cannot be read, among the newest of each status."""
+        """Names of open approvals, open landings and outbox rows that cannot be read, the newest of each status."""
 
     def decide(self, decision: Decision) -> bool:
         """Write a decision with what follows. False: it was decided before, or its task has moved."""

@@ -71,8 +71,15 @@ def freeing(task: TaskRecord, reason: str, actor: str, now: datetime, tries: int
 
 def again(desk: Desk, task: TaskRecord, task_id: TaskId) -> TaskRecord:
     """A task that is over, queued once more as a new one; what is final stays as it is."""
-    now = desk.now()
-    fresh = replace(
+    fresh = renewed(task, task_id, desk.now())
+    desk.enqueue([NewTask(task=fresh, breaker_id=fresh.requested_adapter_id, depth=desk.depth(task.task_id))])
+    desk.ring()
+    return fresh
+
+
+def renewed(task: TaskRecord, task_id: TaskId, now: datetime, key: str | None = None) -> TaskRecord:
+    """A new task that asks for the same, below the one that is over."""
+    return replace(
         task,
         task_id=task_id,
         status="pending",
@@ -85,12 +92,9 @@ def again(desk: Desk, task: TaskRecord, task_id: TaskId) -> TaskRecord:
         outcome=None,
         last_error=None,
         parent_task_id=task.task_id,
-        idempotency_key=None,
+        idempotency_key=key,
         lease=None,
     )
-    desk.enqueue([NewTask(task=fresh, breaker_id=fresh.requested_adapter_id, depth=desk.depth(task.task_id))])
-    desk.ring()
-    return fresh
 
 
 def pause(desk: Desk, reason: str, actor: str, runner_id: RunnerId | None = None) -> None:

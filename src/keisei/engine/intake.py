@@ -18,8 +18,9 @@ from keisei.records.task import TaskRecord
 from keisei.records.task_type import TaskTypeSpec
 from keisei.records.workflow import WorkflowDefinition
 
-RESERVED_KEYS = ("workflow:", "schedule:")
-"""How keys begin that only the runtime gives: whoever could choose one would speak for a workflow or a schedule."""
+RESERVED_KEYS = ("workflow:", "schedule:", "respawn:")
+"""How keys begin that only the runtime gives: whoever could choose one would speak for a workflow, a schedule or a
+landing."""
 RESERVED_SOURCES = ("workflow:", "task:")
 """Likewise for sources."""
 PRIORITY = 5

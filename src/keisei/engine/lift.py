@@ -3,6 +3,7 @@
 from contextlib import suppress
 
 from keisei.engine.control import free
+from keisei.engine.land import approve as approve_landing
 from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.engine.post import redeliver
@@ -11,7 +12,7 @@ from keisei.engine.sensor import resume as resume_sensor
 from keisei.engine.steer import unblock
 from keisei.records.approval import ApprovalRecord
 from keisei.records.error import Refused
-from keisei.records.id import AdapterId, TaskId
+from keisei.records.id import AdapterId, LandingId, TaskId
 from keisei.records.move import PauseOrder, TaskQuery
 from keisei.records.task import TaskRecord
 from keisei.rules.approval import OF_TASK
@@ -40,6 +41,9 @@ def stands(store: Store, approval: ApprovalRecord) -> bool:
     if approval.kind == "message":
         item = store.outbox_item(subject)
         return item is not None and item.status in ("dead", "refused")
+    if approval.kind == "landing":
+        landing = store.landing(landing_of(approval))
+        return landing is not None and landing.status == "held"
     workflow = store.workflow(approval.workflow_id) if approval.workflow_id is not None else None
     return workflow is not None and workflow.record.status == "blocked"
 
@@ -60,6 +64,8 @@ def lift(office: Office, approval: ApprovalRecord, reason: str, actor: str) -> N
         resume_sensor(store, subject, reason, actor, "approved")
     elif approval.kind == "message":
         redeliver(store, subject, reason, actor, "approved")
+    elif approval.kind == "landing":
+        approve_landing(store, landing_of(approval), reason, actor)
     elif approval.workflow_id is not None:
         unblock(office, approval.workflow_id, reason=reason, actor=actor, status="approved")
 
@@ -71,6 +77,11 @@ def blocked_task(store: Store, approval: ApprovalRecord) -> TaskRecord:
         status = "gone" if task is None else task.status
         raise Refused(f"task {approval.task_id} is {status}: there is nothing to decide any more")
     return task
+
+
+def landing_of(approval: ApprovalRecord) -> LandingId:
+    """The landing that waits for the decision."""
+    return LandingId(_subject(approval))
 
 
 def _subject(approval: ApprovalRecord) -> str:

@@ -16,7 +16,8 @@ from keisei.records.bundle import BundleRecord
 from keisei.records.event import RuntimeEvent
 from keisei.records.evidence import Stored
 from keisei.records.finding import FindingRecord
-from keisei.records.id import AdapterId, AgentId, AttemptId, ProfileId, RunnerId, TaskId
+from keisei.records.id import AdapterId, AgentId, AttemptId, LandingId, ProfileId, RunnerId, TaskId
+from keisei.records.landing import LandingRecord
 from keisei.records.ledger import LedgerEntry
 from keisei.records.move import (
     CancelOrder,
@@ -25,6 +26,8 @@ from keisei.records.move import (
     Delivery,
     Enqueued,
     EventQuery,
+    LandingMove,
+    LandingQuery,
     LedgerRow,
     NewEntry,
     NewEvent,
@@ -89,6 +92,9 @@ class Queue(Protocol):
 
     def request_cancel(self, order: CancelOrder) -> tuple[TaskId, ...]:
         """Ask the runners of running tasks to end them. The tasks it holds for, each with event and ledger row."""
+
+    def is_canceled(self, task_id: TaskId) -> bool:
+        """Whether somebody wants a running task ended."""
 
 
 class Leases(Protocol):
@@ -168,6 +174,19 @@ class Outbox(Protocol):
         """Rows, newest first."""
 
 
+class Landings(Protocol):
+    """Verified candidates on their way to main."""
+
+    def landing(self, landing_id: LandingId) -> LandingRecord | None:
+        """One landing."""
+
+    def landings(self, query: LandingQuery) -> list[LandingRecord]:
+        """Landings; a row that cannot be read is left out."""
+
+    def move_landing(self, move: LandingMove) -> bool:
+        """Move one. False: it has another status by now, nothing was written. Raises IllegalMove for no such move."""
+
+
 class View(Protocol):
     """Reading, without a lock."""
 
@@ -243,7 +262,7 @@ class Evidence(Protocol):
         """Every key that begins with the prefix, sorted."""
 
 
-class Store(Queue, Leases, Bell, Controls, Outbox, View, Ledger, Autonomy, Protocol):
+class Store(Queue, Leases, Bell, Controls, Outbox, Landings, View, Ledger, Autonomy, Protocol):
     """Everything behind one database."""
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from keisei.contracts.check import data_of
 from keisei.engine.control import canceled_outcome
+from keisei.engine.land import Proposal, announced, proposed
 from keisei.records.approval import ApprovalKind, ApprovalRecord
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.attempt import ExitStatus, TaskAttempt
@@ -16,7 +17,8 @@ from keisei.records.beside import NOTHING, Beside
 from keisei.records.breaker import Breaker
 from keisei.records.event import EventType
 from keisei.records.finding import FindingRecord
-from keisei.records.id import ApprovalId
+from keisei.records.id import ApprovalId, LandingId
+from keisei.records.landing import LandingRecord
 from keisei.records.move import Claimed, NewEntry, NewEvent, Settlement
 from keisei.records.outbox import OutboxItem, OutboxKind
 from keisei.records.outcome import TaskOutcome
@@ -67,6 +69,12 @@ class Ended(Struct, frozen=True, kw_only=True):
     """What the agent wants to know of a person."""
     overspent: str | None = None
     """Why the task's own budget covers no other try; None where it does."""
+    proposal: Proposal | None = None
+    """The verified candidate; it lands, or waits for a person, only where the task is completed."""
+    elevated: tuple[str, ...] = ()
+    """Rules that did not hold for this task: they stand in the ledger."""
+    ledger_row: str | None = None
+    """The sentence the agent has for the ledger: it stands there as its own words."""
     asks: bool = True
     """Whether a person is asked where the task is blocked; not where somebody is asked already, as of a loop."""
 
@@ -98,18 +106,29 @@ def settlement(ended: Ended, chance: Chance) -> Settlement:
         after, outcome = _moved(task, outcome, step, ended, chance.now)
     attempt = _closed(ended, step, chance.now)
     asked = _asked(ended, after, step, chance)
+    landing, beside = _landing(ended, after, chance)
     return Settlement(
         task=after,
         attempt=attempt,
         postponed=step is not None and step.verb == "postpone",
         findings=ended.findings,
         artifacts=ended.artifacts,
-        outbox=(*_outbox(ended, outcome, chance.now), *_notice(ended, after, chance), *asked.outbox),
-        events=(*_events(ended, after, attempt, step), *asked.events),
-        ledger=(_entry(ended, after, attempt),),
+        outbox=(*_outbox(ended, outcome, chance.now), *_notice(ended, after, chance), *asked.outbox, *beside.outbox),
+        events=(*_events(ended, after, attempt, step), *asked.events, *beside.events),
+        ledger=(_entry(ended, after, attempt), *beside.ledger),
         breaker=_breaker(ended, chance.now),
-        approvals=asked.approvals,
+        approvals=(*asked.approvals, *beside.approvals),
+        landings=landing,
     )
+
+
+def _landing(ended: Ended, after: TaskRecord, chance: Chance) -> tuple[tuple[LandingRecord, ...], Beside]:
+    """The verified candidate of a task that is completed, held or queued. No other task has one."""
+    if ended.proposal is None or after.status != "completed":
+        return (), NOTHING
+    attempt = ended.claimed.attempt
+    landing = proposed(ended.proposal, LandingId(chance.new_id()), after.task_id, attempt.attempt_id, chance.now)
+    return (landing,), announced(landing, chance.approvals, chance.new_id, attempt.runner_id)
 
 
 def canceled(found: Settlement, claimed: Claimed, reason: str, now: datetime) -> Settlement:
@@ -266,6 +285,8 @@ def _entry(ended: Ended, after: TaskRecord, attempt: TaskAttempt) -> NewEntry:
         "adapter_id": attempt.adapter_id,
         "bundle_id": attempt.bundle_id,
         "findings": [{"capability": each.capability, "status": each.status} for each in ended.findings],
+        **({"elevated": list(ended.elevated)} if ended.elevated else {}),
+        **({"agent_said": ended.ledger_row} if ended.ledger_row else {}),
         "evidence": dict(ended.evidence),
     }
     return NewEntry(kind="attempt_settled", actor=attempt.runner_id, subject=attempt.attempt_id, body=body)

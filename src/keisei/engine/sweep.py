@@ -26,6 +26,9 @@ class Books(Protocol):
     def task(self, task_id: TaskId) -> TaskRecord | None:
         """Its task."""
 
+    def is_canceled(self, task_id: TaskId) -> bool:
+        """Whether somebody wants it ended."""
+
     def breakers(self) -> list[Breaker]:
         """What is known of adapters."""
 

@@ -12,12 +12,13 @@ from msgspec import Struct
 from keisei.contracts.words import listed, shown
 from keisei.records.artifact import ArtifactRecord, ArtifactRole
 from keisei.records.error import KeiseiError, Refused
-from keisei.records.finding import FindingRecord, FindingStatus
+from keisei.records.finding import FindingRecord
 from keisei.records.id import ArtifactId, AttemptId, FindingId
 from keisei.records.problem import printable
 from keisei.records.snapshot import Entry, Looked, Snapshot
 from keisei.records.task import TaskRecord
 from keisei.records.task_type import SuccessPolicy, TaskTypeSpec
+from keisei.records.verification import Reply
 from keisei.rules.artifact import Change, artifact_path, content_type, inside, role_of
 from keisei.rules.change import Matched, Spot, deeds, matched, unclaimed
 from keisei.rules.claim import Claim, cut
@@ -90,15 +91,6 @@ class World(Protocol):
         """The time, aware UTC."""
 
 
-class Reply(Struct, frozen=True, kw_only=True):
-    """What one predicate says."""
-
-    status: FindingStatus
-    """Held, violated, or that it cannot be said."""
-    told: tuple[str, ...] = ()
-    """Sentences, the most telling one first; there unless it held."""
-
-
 def verify(case: Case, world: World) -> tuple[list[FindingRecord], list[ArtifactRecord]]:
     """The findings, and the artifacts that are there, new and whole. Only a claim to be completed is verified.
 
@@ -115,7 +107,7 @@ def verify(case: Case, world: World) -> tuple[list[FindingRecord], list[Artifact
         except KeiseiError as error:
             reply = Reply(status="error", told=(error.message,))
         if reply is not None:
-            findings.append(_finding(case, capability, reply, began, world))
+            findings.append(finding_of(capability, reply, case.attempt_id, world.new_id(), began, world.now()))
     return findings, artifacts
 
 
@@ -309,19 +301,21 @@ PREDICATES: Final[dict[str, Callable[[Case, World, list[ArtifactRecord]], Reply 
 """What is asked of every claim to be completed, in this order: file changes need to know the artifacts."""
 
 
-def _finding(case: Case, capability: str, reply: Reply, began: datetime, world: World) -> FindingRecord:
-    now = world.now()
+def finding_of(  # noqa: PLR0913, PLR0917 - the parts of a record
+    capability: str, reply: Reply, attempt_id: AttemptId, finding_id: str, began: datetime, now: datetime
+) -> FindingRecord:
+    """A reply as the record of it: one line of reason, the sentences as detail."""
     lines = [_line(each, LINE) for each in reply.told]
     more = len(lines) - 1
     reason = f"{_line(lines[0], LINE - 24)} (and {more} more)" if more > 0 else lines[0] if lines else None
     left = [f"... and {len(lines) - LINES} more"] if len(lines) > LINES else []
     return FindingRecord(
-        finding_id=FindingId(world.new_id()),
-        attempt_id=case.attempt_id,
+        finding_id=FindingId(finding_id),
+        attempt_id=attempt_id,
         capability=capability,
         status=reply.status,
-        severity="block",
-        reason=None if reply.status == "held" else reason,
+        severity=reply.severity or "block",
+        reason=None if reply.status == "held" else reason or "it does not say why",
         detail="\n".join((*lines[:LINES], *left)) or None,
         run_from="worktree",
         duration_ms=max(0.0, (now - began).total_seconds() * 1000),

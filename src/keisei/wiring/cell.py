@@ -237,15 +237,6 @@ def _fixed(yard: Yard, plan: Plan, order: Order) -> tuple[str, ...]:
     return tuple(str(home / name) for name in order.guard.files)
 
 
-def _private(yard: Yard, config: AdapterConfig) -> tuple[str, ...]:
-    """What no agent reads, wherever it lies."""
-    root, home = yard.home.root, yard.settings.home
-    tables = [*yard.home.file.adapters.values(), {"env_file": getattr(config, "env_file", None)}]
-    named = [each for table in tables if isinstance(each := table.get("env_file"), str)]
-    files = [str((root or Path.cwd()) / Path(each).expanduser()) for each in named]
-    return (*files, *(str(each) for each in (root, home, yard.home.folder) if each is not None))
-
-
 def _bounds(yard: Yard, plan: Plan, admitted: Admitted | None, order: Order, told: Launch) -> Bounds:
     config: AdapterConfig = plan.order.config
     reads = program_reads(told.argv[0], told.env.get("PATH", ""))
@@ -263,6 +254,6 @@ def _bounds(yard: Yard, plan: Plan, admitted: Admitted | None, order: Order, tol
         project=yard.sandbox,
         reads=reads,
         sockets=() if admitted is None else (admitted.socket,),
-        private=_private(yard, config),
+        private=yard.private(getattr(config, "env_file", None)),
         fixed=_fixed(yard, plan, order),
     )

@@ -65,14 +65,14 @@ def confined_to(bounds: Bounds, road: Road) -> Confinement:
     """
     write, protect = _scope(bounds)
     reads = [str(bounds.cwd), *bounds.reads, *_toolchains(bounds)]
-    swaps = _git(bounds, reads)
+    swaps = {} if bounds.worktree is None else history(bounds.worktree, bounds.outside, reads)
     forward = None if road.socket is None else Forward(port=RELAY_PORT, socket=os.path.realpath(road.socket))
     return Confinement(
         write=(*write, os.path.realpath(bounds.room), os.path.realpath(bounds.artifacts)),
         protect=(*protect, *map(os.path.realpath, bounds.fixed)),
         read=tuple(dict.fromkeys(os.path.realpath(each) for each in reads if os.path.lexists(each))),
         out=tuple(dict.fromkeys(os.path.realpath(each) for each in bounds.private)),
-        hide=_hidden(bounds),
+        hide=hidden(bounds.private, bounds.worktree),
         replace=swaps,
         sockets=tuple(map(os.path.realpath, bounds.sockets)),
         network=bounds.network,
@@ -96,12 +96,12 @@ def _toolchains(bounds: Bounds) -> list[str]:
     return named
 
 
-def _hidden(bounds: Bounds) -> tuple[str, ...]:
+def hidden(private: Iterable[str], worktree: Worktree | None) -> tuple[str, ...]:
     """Private files, which could lie in what may be read; and what other attempts have left in the repository."""
-    files = [os.path.realpath(each) for each in bounds.private if Path(each).is_file()]
-    if bounds.worktree is None:
+    files = [os.path.realpath(each) for each in private if Path(each).is_file()]
+    if worktree is None:
         return tuple(files)
-    refs = Path(bounds.worktree.common_dir, "refs", "keisei")
+    refs = Path(worktree.common_dir, "refs", "keisei")
     with suppress(OSError):
         refs.mkdir(parents=True, exist_ok=True)
     return (*files, os.path.realpath(refs)) if refs.is_dir() else tuple(files)
@@ -162,22 +162,20 @@ HISTORY: Final = ("objects", "refs", "reftable", "packed-refs", "HEAD", "shallow
 """What of a repository tells its history."""
 
 
-def _git(bounds: Bounds, reads: list[str]) -> dict[str, str]:
+def history(tree: Worktree, outside: Path, reads: list[str]) -> dict[str, str]:
     """History may be read, and nothing else of the repository: not its configuration, hooks, logs, other worktrees.
 
-    What stands in the place of its configuration holds no address and no credential.
+    What it needs is added to `reads`. What stands in the place of its configuration, a file of the folder `outside`,
+    holds no address and no credential.
     """
-    tree = bounds.worktree
-    if tree is None:
-        return {}
     common = Path(tree.common_dir)
     reads += [tree.git_dir, *(str(common / name) for name in HISTORY), *_alternates(common / "objects")]
-    plain = bounds.outside / "git-config"
+    plain = outside / "git-config"
     plain.write_text(_plain_config(common / "config"))
     swaps = {common / "config": plain}
     packed = common / "packed-refs"
     if any(" refs/keisei/" in line for line in _lines(packed)):
-        swaps[packed] = bounds.outside / "packed-refs"
+        swaps[packed] = outside / "packed-refs"
         swaps[packed].write_text("".join(f"{line}\n" for line in _lines(packed) if " refs/keisei/" not in line))
     return {os.path.realpath(path): os.path.realpath(each) for path, each in swaps.items() if path.is_file()}
 

@@ -1,5 +1,6 @@
 """The project's environment: built once for each key on the base, and given to worktrees as a copy."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -23,8 +24,16 @@ SETUP_S: Final = 1800.0
 LAST_WORDS: Final = 2000
 
 
+def environment_key(shop: Shop, yard: Yard, facts: RepositoryFacts, commit: str, scope: str = "") -> str | None:
+    """What the environment of a commit is called; None where the project has none. A scope makes it nobody else's."""
+    setting = shop.home.file.environment
+    if setting is None:
+        return None
+    return yard.environments.key(lambda path: _file_at(facts, commit, path), setting, this_platform(), scope)
+
+
 def equip(  # noqa: PLR0913, PLR0917 - where, for whom, held by what
-    shop: Shop, yard: Yard, facts: RepositoryFacts, worktree: Worktree, scratch: Path, hold: Hold
+    shop: Shop, yard: Yard, facts: RepositoryFacts, worktree: Worktree, scratch: Path, hold: Hold, scope: str = ""
 ) -> str | None:
     """Give the worktree what `[environment]` asks for; the environment's key, None where nothing is asked for.
 
@@ -32,11 +41,10 @@ def equip(  # noqa: PLR0913, PLR0917 - where, for whom, held by what
     that the attempt that waited for it begins like every other. Raises OperatorError where it fails, with its last
     words, and WorldFault, which may pass, where somebody killed it.
     """
-    setting = shop.home.file.environment
-    if setting is None:
+    setting, key = shop.home.file.environment, environment_key(shop, yard, facts, worktree.base, scope)
+    if setting is None or key is None:
         return None
-    _check_ignored(worktree, setting)
-    key = yard.environments.key(lambda path: _file_at(facts, worktree.base, path), setting, this_platform())
+    check_ignored(worktree, setting.keep, "[environment] keep")
     found, tree = yard.environments.find(key), Path(worktree.path)
     if found is None:
         found = yard.environments.build(key, tree, setting.keep, lambda: _set_up(yard, setting, tree, scratch, hold))
@@ -45,13 +53,13 @@ def equip(  # noqa: PLR0913, PLR0917 - where, for whom, held by what
     return key
 
 
-def _check_ignored(worktree: Worktree, setting: ProjectEnvironment) -> None:
-    """Raise OperatorError for a kept path that the repository does not ignore: it would count as the agent's work."""
+def check_ignored(worktree: Worktree, paths: Iterable[str], named: str) -> None:
+    """Raise OperatorError for a kept path that the repository does not ignore: it would count as somebody's work."""
     surroundings = {"GIT_DIR": worktree.git_dir, "GIT_WORK_TREE": worktree.path}
-    for path in setting.keep:
+    for path in paths:
         as_folder = f"{path.rstrip('/')}/"  # it is not there yet, and `/path/` in a .gitignore is about folders only
         if asked(("check-ignore", "-q", "--no-index", "--", as_folder), surroundings, worktree.path).code != 0:
-            message = f"`[environment] keep` names `{path}`, which the repository does not ignore"
+            message = f"`{named}` names `{path}`, which the repository does not ignore"
             raise OperatorError(message, f"commit a .gitignore with a line `/{path}`")
 
 

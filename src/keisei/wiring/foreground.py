@@ -23,7 +23,7 @@ from keisei.records.move import NewTask
 from keisei.records.task import TERMINAL, TaskRecord
 from keisei.records.task_spec import SpecTask, TaskSpec
 from keisei.wiring.choose import kind_of
-from keisei.wiring.hall import runner_options, shop_runner
+from keisei.wiring.hall import runner_options, shop_runner, waiting
 from keisei.wiring.key import check_key
 from keisei.wiring.registry import CatalogRegistry
 from keisei.wiring.runner import Line
@@ -116,6 +116,12 @@ class Foreground:
         if task is None:
             raise OperatorError(f"task {self.task_id} is gone", "somebody has emptied the store")
         return task
+
+    def goes_on(self, task: TaskRecord) -> bool:
+        """Whether something will still happen to it here without a person: the task itself, or its landing."""
+        if goes_on(task):
+            return True
+        return task.status == "completed" and self._thread.is_alive() and waiting(self._shop, (self.task_id,))
 
     def cancel(self, reason: str, actor: str) -> None:
         """End the task and everything that runs for it. A task that is over already stays as it is."""

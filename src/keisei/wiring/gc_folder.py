@@ -9,14 +9,21 @@ from keisei.records.move import NewEntry
 from keisei.rules.evidence import keys_of
 from keisei.wiring.deserted import deserted
 from keisei.wiring.leftover import Leftover, Premises
+from keisei.wiring.proving import CACHES
+from keisei.wiring.verification import VERIFY
 from keisei.workspace.environment import Environments
+from keisei.workspace.lock import BusyError, KeyLocks
 from keisei.workspace.removal import remove
 from keisei.workspace.space import size_of
 
 
 def environments(around: Premises) -> Iterator[Leftover]:
-    """Environments beyond those used last, and drafts of setups that were never finished."""
-    stored = Environments(around.home.folder / "environments")
+    """Environments and caches beyond those used last, and drafts of setups that were never finished."""
+    for name in ("environments", CACHES):
+        yield from _stored(around, Environments(around.home.folder / name))
+
+
+def _stored(around: Premises, stored: Environments) -> Iterator[Leftover]:
     kept = stored.kept()
     beyond = {each.name for each in [each for each in kept if each.whole][around.limits.environments :]}
     for each in kept:
@@ -32,6 +39,10 @@ def _forgetting(stored: Environments, name: str) -> Callable[[], bool]:
 def run_folders(around: Premises) -> Iterator[Leftover]:
     """What attempts needed while they ran."""
     for folder in _folders(around.home.run):
+        if folder.name.startswith(VERIFY):
+            if _is_free(around.home.run, folder.name):
+                yield Leftover("run", folder.name, size_of(folder), "its verification is over", _removing(folder))
+            continue
         attempt = around.attempt(folder.name)
         if attempt is None:
             if _touched(folder) < around.stale_before:
@@ -39,6 +50,17 @@ def run_folders(around: Premises) -> Iterator[Leftover]:
                 yield Leftover("run", folder.name, size_of(folder), reason, _removing(folder))
         elif around.is_over(attempt):
             yield Leftover("run", folder.name, size_of(folder), "its attempt is over", _removing(folder))
+
+
+def _is_free(run: Path, name: str) -> bool:
+    """Whether nobody verifies there."""
+    locks = KeyLocks(run)
+    try:
+        with locks.own(name):
+            locks.forget(name)
+    except BusyError:
+        return False
+    return True
 
 
 def sockets(around: Premises) -> Iterator[Leftover]:

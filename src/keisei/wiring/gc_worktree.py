@@ -15,9 +15,12 @@ KINDS: Final[tuple[Literal["candidate", "salvage"], ...]] = ("candidate", "salva
 
 def worktrees(around: Premises) -> Iterator[Leftover]:
     """Worktrees of attempts that are over, and free ones beyond what the pool keeps."""
-    pool = around.pool()
-    if pool is None:
-        return
+    for pool in (around.pool(), around.proving()):
+        if pool is not None:
+            yield from _of_pool(around, pool)
+
+
+def _of_pool(around: Premises, pool: Pool) -> Iterator[Leftover]:
     slots = [slot for slot in pool.slots() if Path(slot.path).is_dir()]
     for slot in slots:
         reason = _why_owned(around, slot)

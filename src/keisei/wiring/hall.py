@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -11,12 +12,15 @@ from keisei.engine.loop import paused_by_loop
 from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.evidence.file import FileEvidence
+from keisei.records.id import TaskId
+from keisei.records.move import LandingQuery
 from keisei.records.project import ProjectApprovals, ProjectRunner
 from keisei.rules.retry import Backoff
 from keisei.settings import Settings
 from keisei.wiring import catalog
 from keisei.wiring.channel import ProjectChannels
 from keisei.wiring.chores import Chores, Trade
+from keisei.wiring.execute import Hold
 from keisei.wiring.fresh import new_id
 from keisei.wiring.probe import Prober
 from keisei.wiring.registry import CatalogRegistry, defaults_of
@@ -31,6 +35,7 @@ from keisei.wiring.yard import Rehearsal, Yard
 from keisei.workspace.space import free_bytes
 
 MB = 1024 * 1024
+MOST_LANDINGS = 500
 
 
 def project_shop(  # noqa: PLR0913 - most calls say the first three
@@ -83,10 +88,24 @@ def shop_runner(shop: Shop, options: Options, tell: Callable[[Line], None], *, s
         held=lambda claimed: paused_by_loop(shop.store, claimed.task),
         chores=Chores(trade),
         tell=tell,
+        land=None if shop.yard is None else partial(_land, shop, tell),
+        to_land=lambda only: shop.yard is not None and waiting(shop, only),
         full=lambda: disk_is_full(shop.yard),
         close=shop.yard.close if shop.yard is not None else _nothing,
     )
     return Runner(hall, options)
+
+
+def _land(shop: Shop, tell: Callable[[Line], None], hold: Hold, runner_id: str, only: tuple[TaskId, ...] | None) -> int:
+    from keisei.wiring.landing import Desk, land_queued  # noqa: PLC0415 - most runners land nothing for hours
+
+    return land_queued(Desk(shop, hold, runner_id, tell), only)
+
+
+def waiting(shop: Shop, only: tuple[TaskId, ...] | None = None) -> bool:
+    """Whether something is queued, or was being landed by somebody who is gone."""
+    found = shop.store.landings(LandingQuery(statuses=("landing", "queued"), limit=MOST_LANDINGS))
+    return any(only is None or each.task_id in only for each in found)
 
 
 def disk_is_full(yard: Yard | None) -> str | None:

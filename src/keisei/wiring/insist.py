@@ -36,6 +36,10 @@ class Insistent:
         """As the store's."""
         return self._insist(lambda: self._store.task(task_id))
 
+    def is_canceled(self, task_id: TaskId) -> bool:
+        """As the store's."""
+        return self._insist(lambda: self._store.is_canceled(task_id))
+
     def breakers(self) -> list[Breaker]:
         """As the store's."""
         return self._insist(self._store.breakers)

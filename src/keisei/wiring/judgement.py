@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -14,27 +14,34 @@ from keisei.engine.workflow import state_of
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.error import IllegalMove, WorldFault
 from keisei.records.finding import FindingRecord
-from keisei.records.id import FindingId
 from keisei.records.move import Claimed
 from keisei.records.snapshot import Looked, Snapshot
 from keisei.records.task import TaskRecord
 from keisei.records.task_type import TaskTypeSpec
+from keisei.records.worktree import Worktree
 from keisei.rules.answer_contract import accepted_signals
 from keisei.rules.claim import Claim
 from keisei.rules.evidence import Keys, keys_of
 from keisei.rules.outcome import decode, judge
-from keisei.wiring.registry import CatalogRegistry
-from keisei.wiring.returned import RETURNED, Returned, snapshots
+from keisei.wiring.execute import Hold
+from keisei.wiring.returned import Returned, decoded, returned_of, snapshots
 from keisei.wiring.shop import BEFORE, Before, Result, Shop
 from keisei.workspace.file import look, look_at
 from keisei.workspace.snapshot import take
 
+if TYPE_CHECKING:
+    from keisei.wiring.examination import Examination
+    from keisei.wiring.registry import CatalogRegistry
+
 T = TypeVar("T")
-UNRUN: Final = "not run: verification on the merged tree comes with a later version; look at the candidate yourself"
 
 
-def judged(shop: Shop, claimed: Claimed) -> Judged:
-    """What the evidence says. Raises WorldFault where the evidence is not on this machine."""
+def judged(shop: Shop, claimed: Claimed, hold: Hold, worktree: Worktree | None = None) -> Judged:
+    """What the evidence says, and what verification on the merged tree says. Raises KeiseiError.
+
+    `worktree` is the agent's own, where it is still there. What a claim to be completed is worth is found out by
+    asking; any other claim is taken as it is.
+    """
     keys = keys_of(claimed.attempt.attempt_id, claimed.attempt.started_at)
     result = _read(shop, keys.result, Result)
     registry = shop.registry()
@@ -43,11 +50,20 @@ def judged(shop: Shop, claimed: Claimed) -> Judged:
     plain = claimed.attempt.adapter_kind == "script"
     claim = decode(result.report, result.ended, complete_by_exit_code=by_exit_code and plain)
     findings, artifacts = _verified(shop, claimed, spec, claim, keys)
-    if claim.outcome.status == "completed":
-        findings += _unrun(shop, registry, spec, claimed)
-    verdict = judge(claim, findings)
-    _keep(shop, claimed, keys, msgspec.json.format(msgspec.json.encode(findings)))
     profile = registry.profile(claimed.task.requested_profile_id)
+    escalation = registry.escalation(profile.role)
+    claims = claim.outcome.status == "completed"
+    held = _examined(shop, registry, spec, claimed, hold, worktree) if claims else None
+    findings += held.examined.findings if held is not None else ()
+    verdict = judge(claim, findings)
+    _keep(shop, claimed, keys, "findings", msgspec.json.format(msgspec.json.encode(findings)))
+    if held is not None and held.examined.verified is not None:
+        _keep(
+            shop, claimed, keys, "verification", msgspec.json.format(msgspec.json.encode(held.examined.verified.runs))
+        )
+    accepted = verdict.outcome.status == "completed"
+    if held is not None and not accepted:
+        held.put_aside()
     return Judged(
         exit_status=verdict.exit_status,
         outcome=verdict.outcome,
@@ -57,9 +73,23 @@ def judged(shop: Shop, claimed: Claimed) -> Judged:
         artifacts=tuple(artifacts),
         evidence=evidence_digests(shop, keys),
         profile=profile,
-        escalation=registry.escalation(profile.role),
+        escalation=escalation,
         questions=claim.questions,
+        proposal=held.proposed(findings, claim, escalation) if held is not None and accepted else None,
+        elevated=held.examined.elevated if held is not None else (),
+        ledger_row=held.examined.ledger_row if held is not None else None,
     )
+
+
+def _examined(  # noqa: PLR0913, PLR0917 - an attempt, and where it is examined
+    shop: Shop, registry: "CatalogRegistry", spec: TaskTypeSpec, claimed: Claimed, hold: Hold, worktree: Worktree | None
+) -> "Examination | None":
+    """What the verifies of its role say; None of a task that is no task file, and so has no role's rules to hold."""
+    if task_file(spec, claimed.task) is None:
+        return None
+    from keisei.wiring.examination import Examination, Inquest  # noqa: PLC0415 - a runner of scripts needs no gate
+
+    return Examination(Inquest(shop, registry, spec, claimed, hold, worktree))
 
 
 def _verified(
@@ -67,7 +97,7 @@ def _verified(
 ) -> tuple[list[FindingRecord], list[ArtifactRecord]]:
     before = _read(shop, keys.of(BEFORE), Before)
     folder = shop.artifact_folder(claimed.task)
-    returned = _returned(shop, keys)
+    returned = returned_of(shop, keys)
     work_before, work_after = _work(before, returned)
     case = Case(
         task=claimed.task,
@@ -89,37 +119,6 @@ def _verified(
     return verify(case, _Eyes(shop, folder))
 
 
-def _unrun(shop: Shop, registry: CatalogRegistry, spec: TaskTypeSpec, claimed: Claimed) -> list[FindingRecord]:
-    """What the role's capabilities would verify on the merged tree, and nobody has: said, and never silent."""
-    file = task_file(spec, claimed.task)
-    if file is None:
-        return []
-    elevated = set(file.elevate.capabilities) if file.elevate is not None else set()
-    names = [each for each in registry.material.resolved_role(file.task.role).capabilities if each not in elevated]
-    verifies = [(name, registry.catalog.capability(name).verify) for name in names]
-    return [
-        FindingRecord(
-            finding_id=FindingId(shop.new_id()),
-            attempt_id=claimed.attempt.attempt_id,
-            capability=name,
-            status="skipped",
-            severity="warn",
-            reason=UNRUN,
-            run_from="merged",
-            duration_ms=0.0,
-            created_at=shop.store.now(),
-        )
-        for name, part in verifies
-        if part is not None and part.when == "on-return"
-    ]
-
-
-def _returned(shop: Shop, keys: Keys) -> Returned | None:
-    """What a confined attempt has left beside its result; None of any other."""
-    there = shop.evidence.get(keys.of(RETURNED)) is not None
-    return _read(shop, keys.of(RETURNED), Returned) if there else None
-
-
 def _work(before: Before, returned: Returned | None) -> tuple[Snapshot | None, Snapshot | None]:
     """The working folder before and after. Of a worktree only what could land counts: ignored files never do."""
     if returned is not None and returned.staged is not None:
@@ -133,12 +132,12 @@ def _signals(shop: Shop, task: TaskRecord) -> tuple[str, ...] | None:
     return None if state is None else tuple(each.signal for each in accepted_signals(task.payload, state))
 
 
-def _keep(shop: Shop, claimed: Claimed, keys: Keys, findings: bytes) -> None:
-    """Store the findings; a second judgement, after a crash between evidence and settlement, beside the first."""
+def _keep(shop: Shop, claimed: Claimed, keys: Keys, name: str, data: bytes) -> None:
+    """Store what was found; a second judgement, after a crash between evidence and settlement, beside the first."""
     try:
-        shop.evidence.put(keys.findings, findings)
+        shop.evidence.put(keys.of(f"{name}.json"), data)
     except IllegalMove:
-        shop.evidence.put(keys.of(f"findings-{claimed.attempt.fence}.json"), findings)
+        shop.evidence.put(keys.of(f"{name}-{claimed.attempt.fence}.json"), data)
 
 
 class _Eyes:
@@ -172,12 +171,7 @@ def _read(shop: Shop, key: str, kind: type[T]) -> T:
     raw = shop.evidence.get(key)
     if raw is None:
         raise WorldFault(f"evidence `{key}` is not on this machine", "`keisei task retry` runs the task again")
-    try:
-        return msgspec.json.decode(raw, type=kind)
-    except msgspec.DecodeError as error:
-        raise WorldFault(
-            f"evidence `{key}` cannot be read: {error}", "`keisei task retry` runs the task again"
-        ) from error
+    return decoded(raw, key, kind)
 
 
 def evidence_digests(shop: Shop, keys: Keys) -> dict[str, str]:

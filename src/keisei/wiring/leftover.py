@@ -20,6 +20,7 @@ from keisei.records.worktree import RepositoryFacts
 from keisei.settings import Settings
 from keisei.wiring.sockets import runtime_folder
 from keisei.wiring.store import Home
+from keisei.wiring.yard import PROVING
 from keisei.workspace.pool import Pool
 from keisei.workspace.repository import facts
 
@@ -65,6 +66,12 @@ class Premises(NamedTuple):
         if self.repository is None:
             return None
         return Pool(self.repository, self.home.folder / "worktrees", self.limits.pool)
+
+    def proving(self) -> Pool | None:
+        """The checkouts in which candidates are proved; None without a repository."""
+        if self.repository is None:
+            return None
+        return Pool(self.repository, self.home.folder / PROVING, self.limits.pool, keeps=False)
 
     def attempt(self, name: str) -> TaskAttempt | None:
         """The attempt of that id; None where this store has none. The name may be that of any folder."""

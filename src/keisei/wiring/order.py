@@ -7,6 +7,8 @@ from keisei.records.move import Claimed
 from keisei.wiring.shop import Shop
 from keisei.wiring.site import Site
 
+REPORT: Final = "report.md"
+"""The file of an attempt's room in which it may leave its report instead of saying it."""
 LARGEST_VALUE: Final = 96 * 1024
 """Bytes of a payload that still travels as a variable; a larger one is a file only."""
 
@@ -18,6 +20,7 @@ def variables(shop: Shop, claimed: Claimed, site: Site) -> dict[str, str]:
         "HOME": str(site.room / "home"),
         "TMPDIR": str(site.room / "tmp"),
         "GIT_CONFIG_NOSYSTEM": "1",
+        "AGENT_REPORT_PATH": str(site.room / REPORT),
         "KEISEI_ATTEMPT_ID": claimed.attempt.attempt_id,
         "AGENT_RUNTIME_NAME": shop.name,
         "AGENT_RUNTIME_TASK_ID": claimed.task.task_id,

@@ -3,28 +3,31 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from keisei.records.attempt import GateSummary, Usage
 from keisei.records.decision import GateDecision
+from keisei.records.error import WorldFault
 from keisei.records.move import Claimed
 from keisei.records.report import AgentReport
 from keisei.records.snapshot import Entry, EntryKind, Snapshot
 from keisei.records.worktree import Staged, Worktree
 from keisei.rules.chain import broken_at
+from keisei.rules.evidence import Keys
 from keisei.rules.reconcile import OURS, complaints, reconcile
 from keisei.rules.redact import MARK, SHORTEST
 from keisei.wiring.execute import Cell
-from keisei.wiring.shop import GATE_LOG
+from keisei.wiring.shop import GATE_LOG, Shop
 from keisei.wiring.site import Site
 from keisei.workspace.fingerprint import fingerprint, tampered
 from keisei.workspace.git import asked, checked
 from keisei.workspace.name import spelled
 from keisei.workspace.stage import patch, stage
 
+T = TypeVar("T")
 RETURNED: Final = "returned.json"
 LARGEST: Final = 256 * 1024 * 1024
 """Bytes of a gate's log that are read; its attempt may ask whatever it likes, as often as it likes."""
@@ -52,8 +55,28 @@ class Returned(Struct, frozen=True, kw_only=True):
     """The layers that held it."""
 
 
-def leavings_of(
-    site: Site, claimed: Claimed, report: AgentReport, cell: Cell, secrets: Iterable[str] = ()
+def returned_of(shop: Shop, keys: Keys) -> Returned | None:
+    """What a confined attempt has left beside its result; None of any other. Raises WorldFault."""
+    raw = shop.evidence.get(keys.of(RETURNED))
+    return None if raw is None else decoded(raw, keys.of(RETURNED), Returned)
+
+
+def decoded(raw: bytes, key: str, kind: type[T]) -> T:
+    """An evidence file as data. Raises WorldFault where it cannot be read."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.DecodeError as error:
+        message = f"evidence `{key}` cannot be read: {error}"
+        raise WorldFault(message, "`keisei task retry` runs the task again") from error
+
+
+def leavings_of(  # noqa: PLR0913, PLR0917 - what was left, by whom, and what explains it
+    site: Site,
+    claimed: Claimed,
+    report: AgentReport,
+    cell: Cell,
+    secrets: Iterable[str] = (),
+    landed: Collection[str] = (),
 ) -> tuple[Returned, bytes, GateSummary | None]:
     """What an attempt leaves beside its result: returned.json, the diff, and the gate's decisions, counted.
 
@@ -61,7 +84,8 @@ def leavings_of(
     the attempt, and the diff is without it.
     """
     decisions, broken = decisions_of(site.folder)
-    staged, found, diff = kept_candidate(site, claimed.attempt.attempt_id, protected=cell.level != "none")
+    safe = cell.level != "none"
+    staged, found, diff = kept_candidate(site, claimed.attempt.attempt_id, protected=safe, landed=landed)
     known = [each.encode() for each in secrets if len(each) >= SHORTEST and "\n" not in each]
     if staged is not None and site.leased is not None:
         staged, found = bounded(staged, found)
@@ -74,13 +98,18 @@ def leavings_of(
     return returned, diff, summary_of(decisions) if gated else None
 
 
-def kept_candidate(site: Site, attempt_id: str, *, protected: bool) -> tuple[Staged | None, tuple[str, ...], bytes]:
-    """The candidate of an attempt that works on a repository, what was tampered with, and the diff."""
+def kept_candidate(
+    site: Site, attempt_id: str, *, protected: bool, landed: Collection[str] = ()
+) -> tuple[Staged | None, tuple[str, ...], bytes]:
+    """The candidate of an attempt that works on a repository, what was tampered with, and the diff.
+
+    A branch that stands on a commit which has `landed` was moved by keisei itself.
+    """
     if site.leased is None:
         return None, (), b""
     after = fingerprint(site.leased.worktree)
     staged = stage(site.leased.worktree, attempt_id, "candidate")
-    found = tampered(site.before, after, protected=protected) if site.before is not None else ()
+    found = tampered(site.before, after, protected=protected, landed=landed) if site.before is not None else ()
     return staged, found, patch(staged, site.leased.worktree)
 
 

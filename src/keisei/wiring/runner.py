@@ -1,5 +1,6 @@
 """The runner: recover, let work begin, claim, carry, do its chores, wait for the doorbell."""
 
+import hashlib
 import os
 import random
 import threading
@@ -23,6 +24,7 @@ from keisei.records.project import ProjectApprovals
 from keisei.records.runner import Beat, RunnerRecord
 from keisei.rules.breaker import is_open
 from keisei.rules.retry import Backoff
+from keisei.wiring.execute import Hold
 from keisei.wiring.fresh import new_id
 from keisei.wiring.heart import BEATS, Heart
 from keisei.wiring.insist import Insistent
@@ -87,6 +89,13 @@ class Job(NamedTuple):
     thread: threading.Thread
 
 
+class Landing(NamedTuple):
+    """Landings under way."""
+
+    switch: Switch
+    thread: threading.Thread
+
+
 class Hall(NamedTuple):
     """The rooms a runner works in."""
 
@@ -99,6 +108,10 @@ class Hall(NamedTuple):
     """Why a task that was claimed is not to run after all."""
     chores: "Chores"
     tell: Callable[[Line], None]
+    land: "Callable[[Hold, str, tuple[TaskId, ...] | None], int] | None" = None
+    """Lands what is queued, held by that, for this runner, of these tasks or of all; None where nothing lands."""
+    to_land: "Callable[[tuple[TaskId, ...] | None], bool]" = lambda _only: False
+    """Whether something is queued to land."""
     full: Callable[[], str | None] = lambda: None
     """Why there is no room for another attempt on this machine; None where there is."""
     close: Callable[[], None] = lambda: None
@@ -128,6 +141,8 @@ class Runner:
         """Attempts that may stand under this runner although it does not carry them: the next sweep settles them."""
         self._ended = threading.Event()
         """An attempt has ended since the chores were done."""
+        self._landing: Landing | None = None
+        """What lands just now."""
         self.runner_id = RunnerId("")
         self._heart = Heart(self._store, self.runner_id, options.lease_s, self._heard)
 
@@ -189,6 +204,7 @@ class Runner:
             if self._options.only is None:
                 chores.begin_work(ended=ended)
             self._claim()
+        self._land(ended=ended)
         chores.go_on(ended=ended)
         self._keep_house()
         self._note_trouble()
@@ -223,6 +239,34 @@ class Runner:
         if not claims:  # the claim itself heeds a pause; here it is only told
             self._look_for_a_pause()
             self._note_idle()
+
+    def _land(self, *, ended: bool) -> None:
+        """Have landings done beside, one thread for all of them, whenever something is queued."""
+        hall, only = self._hall, self._options.only
+        if hall.land is None or self._is_landing() or self._stops > 1:
+            return
+        if (ended or self._rhythm.is_time("land", POLL_S)) and hall.to_land(only):
+            switch = Switch()
+            thread = threading.Thread(target=self._landed, args=(switch,), name="landing", daemon=True)
+            self._landing = Landing(switch, thread)
+            thread.start()
+
+    def _landed(self, switch: Switch) -> None:
+        hall = self._hall
+        mark = hashlib.sha256(f"keisei landings of {self.runner_id}".encode()).hexdigest()[:32]
+        hold = Hold(switch, self._heart.left_s, mark)
+        try:
+            if hall.land is not None:
+                hall.land(hold, self.runner_id, self._options.only)
+        except Exception as error:  # noqa: BLE001 - a thread that dies silently would leave the queue as it is
+            said = error.message if isinstance(error, KeiseiError) else f"this is a bug in keisei: {error!r}"
+            self._hall.tell(Line("trouble", detail=said))
+        finally:
+            self._ended.set()
+            self._store.ring()
+
+    def _is_landing(self) -> bool:
+        return self._landing is not None and self._landing.thread.is_alive()
 
     def _is_full(self) -> bool:
         """Whether the disk has no room for another attempt. Told once, and once more when it has changed."""
@@ -310,6 +354,8 @@ class Runner:
                 job.switch.pull()
             else:
                 job.switch.renew(left_s)
+        if self._landing is not None:
+            self._landing.switch.renew(left_s)
 
     def _keep_lease(self) -> None:
         """A runner whose lease is gone ends its trees, settles nothing, and begins again under another name."""
@@ -357,9 +403,11 @@ class Runner:
         if self._stops > 1:
             for job in self._running():
                 job.switch.pull()
+            if self._landing is not None:
+                self._landing.switch.pull()
 
     def _is_over(self) -> bool:
-        if self._running() or self._ended.is_set():
+        if self._running() or self._is_landing() or self._ended.is_set():
             return False
         if self._is_closing():
             return True
@@ -367,8 +415,8 @@ class Runner:
         return self._options.until_idle and (stuck or self._is_idle())
 
     def _is_idle(self) -> bool:
-        """Whether there is nothing to claim, and nothing that would make a task."""
-        if self._store.claimable() > self._left_alone:
+        """Whether there is nothing to claim, nothing to land, and nothing that would make a task."""
+        if self._store.claimable() > self._left_alone or self._hall.to_land(self._options.only):
             return False
         self._hall.chores.finish()
         return self._store.claimable() <= self._left_alone
@@ -384,8 +432,12 @@ class Runner:
     def _end_jobs(self) -> None:
         for job in self._running():
             job.switch.pull()
+        if self._landing is not None:
+            self._landing.switch.pull()
         for job in self._running():
             job.thread.join()
+        if self._landing is not None:
+            self._landing.thread.join()
 
     # --- the house ----------------------------------------------------------------------------------------------------
 

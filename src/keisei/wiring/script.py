@@ -44,14 +44,17 @@ def _launch(rule: Rule, call: ToolCall, policy: Policy, folder: Path) -> Launch:
     return Launch(
         argv=program_of(rule.script or ""),
         cwd=policy.worktree,
-        env=environment(script_task(policy), rule.parameters, PROGRAMS, _folders(rule.capability, rule.lists, folder)),
+        env=environment(
+            script_task(policy), rule.parameters, PROGRAMS, folders_of(rule.capability, rule.lists, folder)
+        ),
         stdin=stdin(call, policy.task),
         timeout_s=SCRIPT_LIMIT_S,
         grace_s=0.1,
     )
 
 
-def _folders(capability: str, lists: Mapping[str, tuple[str, ...]], folder: Path) -> Folders:
+def folders_of(capability: str, lists: Mapping[str, tuple[str, ...]], folder: Path) -> Folders:
+    """What a script is handed, written into a folder of its own."""
     patterns, home = folder / "patterns", folder / "home"
     home.mkdir()
     for name, content in pattern_files({capability: lists}).items():
@@ -107,7 +110,7 @@ def _check_launch(check: Check, call: ToolCall, policy: Policy, folder: Path) ->
         argv=program_of(check.run) if check.kind == "script" else ("/bin/sh", "-c", check.run),
         cwd=policy.worktree,
         env=environment(
-            script_task(policy), check.parameters, PROGRAMS, _folders(check.capability, check.lists, folder)
+            script_task(policy), check.parameters, PROGRAMS, folders_of(check.capability, check.lists, folder)
         ),
         stdin=stdin(call, policy.task),
         timeout_s=min(check.timeout_s, SCRIPT_LIMIT_S),

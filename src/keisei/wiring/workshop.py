@@ -15,6 +15,7 @@ from keisei.engine.attempt import Judged, Prepared, Ran
 from keisei.engine.budget import allowance, policy_of
 from keisei.engine.bundle import Compiled, compile_bundle
 from keisei.engine.gather import BundleOrder, task_file
+from keisei.engine.land import RESPAWN
 from keisei.engine.workflow import state_of
 from keisei.records.adapter import AdapterConfig
 from keisei.records.attempt import TaskAttempt
@@ -22,7 +23,7 @@ from keisei.records.confinement import Level
 from keisei.records.error import KeiseiError, OperatorError, WorldFault
 from keisei.records.id import BundleId
 from keisei.records.launch import Exit, Launch
-from keisei.records.move import Claimed
+from keisei.records.move import Claimed, LandingQuery
 from keisei.records.profile import SubagentProfile
 from keisei.records.report import AgentReport
 from keisei.records.task_spec import SpecTask, TaskSpec
@@ -35,7 +36,7 @@ from keisei.wiring.choose import Choice, choose, kind_of
 from keisei.wiring.execute import Cell, Executed, Ground, Hold, execute
 from keisei.wiring.judgement import judged
 from keisei.wiring.leavings import invocation, left_behind, without_secrets
-from keisei.wiring.order import arguments, variables
+from keisei.wiring.order import REPORT, arguments, variables
 from keisei.wiring.registry import CatalogRegistry
 from keisei.wiring.returned import RETURNED, leavings_of, usage_of
 from keisei.wiring.salvage import clear, has_candidate, mark_of
@@ -47,6 +48,7 @@ from keisei.workspace.file import look_at
 from keisei.workspace.snapshot import take
 
 HISTORY: Final = 1000
+LARGEST_REPORT: Final = 1_048_576
 MEMORY: Final = 5
 
 
@@ -165,10 +167,14 @@ class AttemptWorkshop:
         )
 
     def _earlier(self, claimed: Claimed) -> tuple[Earlier, ...]:
-        store = self._shop.store
+        """What was tried before, of the task from whose rejected candidate this one takes over too."""
+        store, task = self._shop.store, claimed.task
+        takes_over = (task.idempotency_key or "").startswith(RESPAWN) and task.parent_task_id is not None
+        tasks = (*((task.parent_task_id,) if takes_over else ()), task.task_id)
         return tuple(
             Earlier(attempt=each, findings=tuple(store.findings(each.attempt_id)))
-            for each in store.attempts(claimed.task.task_id, HISTORY)
+            for task_id in tasks
+            for each in store.attempts(task_id, HISTORY)
             if each.ended_at is not None
         )
 
@@ -305,11 +311,13 @@ class AttemptWorkshop:
         result = Result(ended=replace(ended, stdout=b"", stderr=b""), report=report, kept=executed.kept)
         attempt = self._with_streams(claimed)
         self._keep(keys.last_message, (report.text or "").encode("utf-8", "replace"))
+        self._keep_report(claimed, ready, cell)
         self._keep(keys.result, msgspec.json.format(msgspec.json.encode(result)))
         isolation = (f"tree:{ended.level}", *cell.layers)
         summary = None
         if site.confined:
-            returned, diff, summary = leavings_of(site, claimed, report, cell, ready.around.secrets)
+            landed = self._landed() if cell.level == "none" else ()
+            returned, diff, summary = leavings_of(site, claimed, report, cell, ready.around.secrets, landed)
             self._clean = cell.level == "full" and not returned.tampered
             self._keep(keys.diff, diff)
             self._keep(keys.of(RETURNED), msgspec.json.format(msgspec.json.encode(returned)))
@@ -327,6 +335,20 @@ class AttemptWorkshop:
                 diagnostics={"workspace": list(site.facts.notes())} if site.facts and site.facts.notes() else None,
             )
         )
+
+    def _landed(self) -> frozenset[str]:
+        """Commits to which keisei itself moves branches."""
+        query = LandingQuery(statuses=("landing", "landed", "reverted"), limit=HISTORY)
+        found = self._shop.store.landings(query)
+        return frozenset(filter(None, (name for each in found for name in (each.after_commit, each.revert_commit))))
+
+    def _keep_report(self, claimed: Claimed, ready: Ready, cell: Cell) -> None:
+        """The report that the attempt has left as a file, without secrets; nothing where it left none."""
+        left = left_behind(ready.site.room, (REPORT,)).get(REPORT)
+        if left is not None:
+            told = AgentReport(text=left[:LARGEST_REPORT].decode("utf-8", "replace"))
+            clean = without_secrets(told, (*ready.around.secrets, *cell.secrets)).text or ""
+            self._keep(self._keys(claimed).of(REPORT), clean.encode("utf-8", "replace"))
 
     def _report(self, ready: Ready, executed: Executed, cell: Cell) -> tuple[Exit, AgentReport]:
         """What the harness says, without secrets; what it has used as its model's server tells it."""
@@ -348,7 +370,8 @@ class AttemptWorkshop:
         The worktree goes back before the attempt is settled: nobody looks after one that is settled any more, and a
         runner may be killed right then.
         """
-        found = judged(self._shop, claimed)
+        own = self._site.leased.worktree if self._site is not None and self._site.leased is not None else None
+        found = judged(self._shop, claimed, self._hold(claimed), own)
         self.clear(claimed)
         return found
 

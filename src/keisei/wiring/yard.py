@@ -5,7 +5,8 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from keisei.records.confinement import LEVELS, Level, Machine
 from keisei.records.error import OperatorError, Refused
@@ -23,6 +24,8 @@ from keisei.workspace.repository import facts
 if TYPE_CHECKING:
     from keisei.wiring.gatehouse import Gatehouse
 
+PROVING: Final = "verifying"
+"""As long as `worktrees`: an environment can move between paths of one length only."""
 OWNER: Final = "repository"
 """The file of the state folder that names the repository it belongs to."""
 
@@ -80,15 +83,18 @@ class Yard:
                 self._gatehouse = Gatehouse(self.settings)
             return self._gatehouse
 
-    def facts(self) -> RepositoryFacts:
-        """The project's repository as it is now. Raises OperatorError where there is none that will do."""
+    def facts(self, *, looks: bool = True) -> RepositoryFacts:
+        """The project's repository as it is now. Raises OperatorError where there is none that will do.
+
+        Without `looks`, what a person has in the checkout is not looked at.
+        """
         if self.home.root is None:
             raise OperatorError(
                 "agents work on a project in a git repository, and there is none here",
                 'make one: `git init`, a commit, and a keisei.toml with `[project] name = "..."`',
             )
         project = self.home.file.project
-        found = facts(self.home.root, project.main if project is not None else "main")
+        found = facts(self.home.root, project.main if project is not None else "main", looks=looks)
         self._claim_home(found)
         return found
 
@@ -116,6 +122,22 @@ class Yard:
     def pool(self, found: RepositoryFacts) -> Pool:
         """The worktrees of that repository."""
         return Pool(found, self.worktrees, self.workspace.pool)
+
+    def proving(self, found: RepositoryFacts) -> Pool:
+        """The checkouts in which candidates are proved; what is in them is nobody's work."""
+        return Pool(found, self.home.folder / PROVING, self.workspace.pool, keeps=False)
+
+    def private(self, *env_files: str | None) -> tuple[str, ...]:
+        """What neither an agent nor a check reads, wherever it lies: env files, the home, the project, the state."""
+        root = self.home.root
+        tables = [each.get("env_file") for each in self.home.file.adapters.values()]
+        named = [each for each in (*tables, *env_files) if isinstance(each, str)]
+        files = [str((root or Path.cwd()) / Path(each).expanduser()) for each in named]
+        return (*files, *(str(each) for each in (root, self.settings.home, self.home.folder) if each is not None))
+
+    def level_now(self, network: Literal["none", "open"]) -> Level:
+        """How surely this machine confines."""
+        return level_for(self.machine, network)[0]
 
     def level(self, wanted: RoleIsolation) -> Level:
         """How surely this machine confines. Raises Refused where a role requires more, unless less is accepted."""

@@ -1,0 +1,105 @@
+"""Taking a landing back: by a commit of its own, checked like every other, on the branch as it is now."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from keisei.engine.gather import task_file
+from keisei.engine.land import known, move, respawned
+from keisei.records.error import OperatorError, Refused
+from keisei.records.id import LandingId, TaskId
+from keisei.records.landing import LandingRecord
+from keisei.records.worktree import RepositoryFacts
+from keisei.wiring.landing import FOREVER_S, Desk, facts_of, forget, hold_of, inquest_of, locked, obstacle, tip_of
+from keisei.wiring.proving import Proving, shell
+from keisei.wiring.shop import Shop
+from keisei.wiring.verification import commands_of, proving_folder
+from keisei.workspace.land import advance, commit, keep
+from keisei.workspace.merge import is_ancestor, tree_of, unmerge
+from keisei.workspace.ref import find_ref
+
+
+def revert(shop: Shop, landing_id: LandingId, reason: str, actor: str) -> LandingRecord:
+    """Take a landing back by a commit of its own, checked like every other. Raises Refused where that cannot be."""
+    desk = Desk(shop, hold_of(landing_id, lambda: FOREVER_S), actor, lambda _line: None)
+    with locked(shop, lambda: True):
+        landing = known(shop.store, landing_id)
+        if landing.status != "landed" or landing.after_commit is None or landing.before_commit is None:
+            raise Refused(f"landing {landing_id} is {landing.status}: only what has landed is taken back")
+        facts = facts_of(shop)
+        tip = tip_of(desk, landing.branch)
+        if tip is None:
+            raise Refused(f"there is no branch `{landing.branch}` any more")
+        made = _reverting(desk, landing, replace(facts, head=tip, branch=landing.branch), reason)
+        after = move(desk.office, landing, "reverted", revert_commit=made, reason=_reason(reason), decided_by=actor)
+        forget(shop, landing)
+        if after is None:
+            raise Refused(f"landing {landing_id} moved under the order", "look at it again with `keisei land show`")
+        return after
+
+
+def _reverting(desk: Desk, landing: LandingRecord, facts: RepositoryFacts, reason: str) -> str:
+    """The commit that takes it back, on the branch when this returns."""
+    kept = find_ref(facts.common_dir, "landing", landing.landing_id)
+    if (
+        kept is not None
+        and kept.commit != landing.after_commit
+        and is_ancestor(facts.common_dir, kept.commit, facts.head)
+    ):
+        return kept.commit  # a revert that died before its row
+    with proving_folder(desk.shop.home.run, f"revert-{landing.landing_id}") as folder:
+        undone = unmerge(facts.common_dir, folder, facts.head, landing.before_commit or "", landing.after_commit or "")
+        if undone.tree is None:
+            raise Refused(f"it cannot be taken back: later work conflicts in {', '.join(undone.conflicts[:10])}")
+        if not undone.changes:
+            raise Refused(f"nothing of it is left on {landing.branch}")
+        subject = f"Revert landing {landing.landing_id}\n\n{_reason(reason)}\n\nKeisei-Landing: {landing.landing_id}\n"
+        made = commit(
+            facts.common_dir, undone.tree, facts.head, subject.encode("utf-8", "replace"), desk.shop.store.now()
+        )
+        _check_revert(desk, landing, facts, made, undone.tree, folder)
+        keep(facts.common_dir, landing.landing_id, made)
+        done = advance(facts.common_dir, landing.branch, made, facts.head)
+    if done.kind != "moved":
+        raise Refused(f"it was not taken back: {obstacle(done, landing.branch)}", "put that right and try again")
+    return made
+
+
+def _check_revert(  # noqa: PLR0913, PLR0917 - what is checked, and where
+    desk: Desk, landing: LandingRecord, facts: RepositoryFacts, made: str, tree: str, folder: Path
+) -> None:
+    """Raise Refused where the project's check or tests are red without the landing and green with it."""
+    inquest = inquest_of(desk, landing)
+    spec = task_file(inquest.task_type, inquest.claimed.task)
+    if spec is None or desk.shop.yard is None:
+        return
+    proving = Proving(desk.shop, desk.shop.yard, facts, f"revert-{landing.landing_id}", folder / "proving", desk.hold)
+    for kind in ("check", "test"):
+        for command in commands_of(kind, spec.verification, desk.shop.home.file.commands):
+            limit_s = spec.verification.timeout_s or FOREVER_S
+            without = proving.run(shell(command, limit_s), made, tree, facts.head)
+            if without.code == 0:
+                continue
+            with_it = proving.run(
+                shell(command, limit_s), facts.head, tree_of(facts.common_dir, facts.head), facts.head
+            )
+            if with_it.code == 0:
+                hint = "later work needs it: take that back first, or mend it by hand with `git revert`"
+                raise Refused(f"without it `{command}` is red on {landing.branch}", hint)
+
+
+def respawn(shop: Shop, landing_id: LandingId, reason: str, actor: str) -> TaskId:  # noqa: ARG001 - the rejection says why
+    """Queue the task of a rejected landing once more, as a new one that reads what was found. Its id."""
+    landing = known(shop.store, landing_id)
+    if landing.status != "rejected":
+        raise Refused(f"landing {landing_id} is {landing.status}: only what is rejected is tried again")
+    task = respawned(shop.store, landing, TaskId(shop.new_id()))
+    if task is None:
+        raise OperatorError(f"the task of landing {landing_id} is gone", "queue it anew")
+    queued = shop.store.enqueue([task])[0]
+    shop.store.ring()
+    return queued.task_id
+
+
+def _reason(text: str) -> str:
+    return " ".join(text.split())[:200] or "an operator took it back"
