@@ -83,6 +83,35 @@ def test_a_terminal_that_knows_no_codes_gets_plain_lines(monkeypatch, term, kind
     os.close(ours)
 
 
+@pytest.mark.parametrize(
+    ("happening", "line"),
+    [
+        pytest.param(
+            {"event": "finding", "capability": "a::b", "status": "violated", "reason": "x \x1b y"},
+            "violated   a::b: x \\x1b y",
+            id="a predicate that does not hold",
+        ),
+        pytest.param(
+            {"event": "finding", "capability": "a::b", "status": "not-applicable", "reason": "x"},
+            None,
+            id="one without an object",
+        ),
+        pytest.param(
+            {"event": "landing", "status": "held", "branch": "main", "reason": "a person decides"},
+            "held       on main: a person decides",
+            id="a landing that is held",
+        ),
+        pytest.param(
+            {"event": "landing", "status": "landed", "branch": "ma\x1bin", "reason": None},
+            "landed     on ma\\x1bin",
+            id="one that has landed",
+        ),
+    ],
+)
+def test_verdict_and_landing_are_told_on_a_line(happening, line):
+    assert line_of(happening) == line
+
+
 def test_what_is_not_for_people_has_no_line():
     assert line_of({"event": "output", "text": "x"}) is None
     assert line_of({"event": "spend", "tokens": 1}) is None

@@ -58,8 +58,9 @@ def test_the_phases_are_told_on_the_way_and_the_outcome_at_the_end(place):
     assert bare(done.err) == ["queued task <1>", "preparing attempt <2>", "running fake", "verifying"]
     lines = bare(done.out)
     assert lines[0] == "completed: did it"
-    assert lines[1].startswith("task: <1> (ag-program-")
-    assert lines[2].startswith("ran: fake, ")
+    assert lines[1] == "verdict: 1 of 1 held"
+    assert lines[2].startswith("task: <1> (ag-program-")
+    assert lines[3].startswith("ran: fake, ")
     assert lines[-1] == "evidence: keisei attempt show <2>"
     assert done.code == 0
 
@@ -97,6 +98,8 @@ def test_everything_is_told_as_data_with_stable_keys(place):
         "changes",
         "ref",
         "findings",
+        "verdict",
+        "landing",
         "usage",
         "evidence",
         "approvals",
@@ -147,6 +150,8 @@ def test_a_task_that_no_budget_covers_says_so(place):
 
     assert (code, told[-1]["status"], told[-1]["attempts"]) == (4, "blocked", [])
     assert place.only_task()["budget"] == {"max_tokens": 100}
+    for verb in ("wait", "watch"):
+        assert place.run("task", verb, told[-1]["task_id"]).code == 4
 
 
 def test_nothing_else_is_run(place):
@@ -573,6 +578,66 @@ def test_work_that_was_interrupted_is_kept_and_the_last_line_names_it(held):
     assert last["ref"] == f"refs/keisei/salvage/{last['attempts'][0]}"
     assert held.git("show", f"{last['ref']}:src/new.txt") == "new\n"
     assert held.git("status", "--porcelain") == ""
+
+
+def test_verified_work_waits_for_a_person_and_that_is_a_good_end(held):
+    held.agent(CHANGE, file_changes=["src/new.txt", "src/old.txt"])
+
+    done = held.run(*held.words())
+
+    (landing,) = held.json("land", "list")
+    assert done.code == 0
+    assert landing["status"] == "held"
+    assert any(
+        line.startswith("landing: held: ") and line.endswith(f"; keisei land approve {landing['landing_id']}")
+        for line in done.out.splitlines()
+    )
+    assert held.git("ls-tree", "--name-only", "main", "src/") == "src/old.txt\n"
+
+
+def test_where_the_project_merges_by_itself_verified_work_lands_before_the_run_ends(held):
+    with (held.folder / "keisei.toml").open("a") as file:
+        file.write("\n[landing]\nauto = true\n")
+    held.agent(CHANGE, file_changes=["src/new.txt", "src/old.txt"])
+    before = held.git("rev-parse", "main").strip()
+
+    done = held.run(*held.words())
+
+    after = held.git("rev-parse", "main").strip()
+    assert done.code == 0
+    assert f"landing: landed {before[:7]} -> {after[:7]} on main" in done.out.splitlines()
+    assert held.git("show", "main:src/new.txt") == "new\n"
+    assert (held.folder / "src/new.txt").read_text() == "new\n"
+    assert held.git("status", "--porcelain") == ""
+
+
+def test_what_stands_in_the_way_of_landing_needs_a_person(held):
+    with (held.folder / "keisei.toml").open("a") as file:
+        file.write("\n[landing]\nauto = true\n")
+    held.agent(CHANGE, file_changes=["src/new.txt", "src/old.txt"])
+    (held.folder / "src/old.txt").write_text("a change of mine\n")
+
+    done = held.run(*held.words("--json"))
+
+    last = json.loads(done.out.splitlines()[-1])
+    assert done.code == last["exit_code"] == 3
+    assert (last["status"], last["landing"]["status"]) == ("completed", "held")
+    assert "src/old.txt" in last["landing"]["reason"]
+    assert (held.folder / "src/old.txt").read_text() == "a change of mine\n"
+
+
+def test_work_out_of_scope_is_told_with_its_reason_and_never_waits_to_land(held):
+    held.agent("echo x > src/x", file_changes=["src/x"])
+    words = [each if each != "src/**" else "src/*.txt" for each in held.words()]
+
+    done = held.run(*words)
+
+    why = "`src/x` is outside files-whitelist"
+    assert done.code == 2
+    assert f"violated   scope::files-whitelist: {why}" in done.err.splitlines()
+    assert f"  scope::files-whitelist: violated, {why}" in done.out.splitlines()
+    assert held.json("land", "list") == []
+    assert held.git("ls-tree", "--name-only", "main", "src/") == "src/old.txt\n"
 
 
 # --- a terminal -------------------------------------------------------------------------------------------------------

@@ -14,11 +14,9 @@ import atexit
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -314,84 +312,3 @@ def test_the_glossary_explains_each_word_once_and_in_order():
     words = [word.lower() for word in entries()]
 
     assert words == sorted(set(words))
-
-
-def demo(folder: Path) -> tuple[list[str], Path, dict[str, str]]:
-    """The demo in a checkout whose path has spaces, with a temporary folder of its own."""
-    place = folder / "a checkout"
-    temporary = folder / "temporary files"
-    place.mkdir()
-    temporary.mkdir()
-    for name in (".venv", "scripts"):
-        (place / name).symlink_to(ROOT / name)
-    shutil.copytree(ROOT / "src/keisei/kit", place / "src/keisei/kit")
-    env = {"PATH": os.defpath, "TMPDIR": str(temporary), "HOME": "/nowhere", "KEI_KIT_ROOT": "/nowhere"}
-    return ["/bin/sh", str(place / "scripts/demo.sh")], temporary, env
-
-
-def test_the_demo_keeps_its_promises_and_leaves_nothing_behind(tmp_path):
-    command, temporary, env = demo(tmp_path)
-    place = Path(command[1]).parents[1]
-    before = sorted((place / "src").rglob("*"))
-
-    ended = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False)
-
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert ended.stderr == ""
-    assert "\x1b" not in ended.stdout
-    assert "words complete nothing" in ended.stdout
-    assert "RULE 0.13" in ended.stdout
-    assert "did you mean `files-whitelist`?" in ended.stdout
-    assert 25 <= len(ended.stdout.splitlines()) <= 45
-    assert list(temporary.iterdir()) == []
-    assert sorted((place / "src").rglob("*")) == before
-
-
-def hear_interrupts():
-    """A background job of a script inherits interrupts that are ignored; a person's shell does not."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"])
-def test_an_interrupted_demo_leaves_nothing_behind(tmp_path, number, code):
-    command, temporary, env = demo(tmp_path)
-    process = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        preexec_fn=hear_interrupts,  # noqa: PLW1509 - no threads here
-    )
-    while process.poll() is None and not list(temporary.glob("*/project")):
-        time.sleep(0.01)
-
-    process.send_signal(number)
-    process.communicate(timeout=60)
-
-    assert process.returncode == code
-    assert list(temporary.iterdir()) == []
-
-
-def test_a_demo_whose_reader_goes_away_leaves_nothing_behind(tmp_path):
-    command, temporary, env = demo(tmp_path)
-    process = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    process.stdout.readline()
-
-    process.stdout.close()
-    process.wait(timeout=60)
-
-    assert process.returncode != 0
-    assert list(temporary.iterdir()) == []
-
-
-def test_a_demo_that_finds_something_else_fails(tmp_path):
-    command, temporary, env = demo(tmp_path)
-    role = Path(command[1]).parents[1] / "src/keisei/kit/roles/edit-local.toml"
-    role.write_text(role.read_text(encoding="utf-8") + "\n[surprise]\n", encoding="utf-8")
-
-    ended = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False)
-
-    assert ended.returncode == 1
-    assert "not what the demo promises" in ended.stderr
-    assert list(temporary.iterdir()) == []

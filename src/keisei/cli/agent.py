@@ -1,4 +1,4 @@
-"""`keisei agent` and `kei-agent-runtime`: compose, prepare, spawn and run an agent; the durable agents."""
+"""`keisei agent` and `kei-agent-runtime`: compose, prepare, spawn, run and verify an agent; the durable agents."""
 
 import secrets
 import shlex
@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -16,7 +16,7 @@ from keisei.cli.noun import noun_group
 from keisei.cli.output import emit_json, json_option, write_whole
 from keisei.cli.role import docs as role_docs
 from keisei.cli.run import Way, carry, carry_options, intent_of
-from keisei.cli.surroundings import kit_root_option, open_catalog, warn
+from keisei.cli.surroundings import kit_root_option, open_catalog, say, settings, warn
 from keisei.contracts.check import data_of
 from keisei.engine.compose import compose_task
 from keisei.engine.prepare import Prepared, prepare_task
@@ -24,10 +24,24 @@ from keisei.library.agent import constitution_of
 from keisei.library.load import Loaded
 from keisei.library.spawn import ready_task
 from keisei.records.agent import AgentFile
+from keisei.records.error import OperatorError
 from keisei.records.task_spec import TaskSpec
 from keisei.records.wallet import joined
 
+if TYPE_CHECKING:
+    from keisei.records.finding import FindingRecord
+    from keisei.records.verification import RunFrom
+
 TASK = click.argument("task", type=click.Path(path_type=Path))
+MODES: "dict[str, tuple[RunFrom, ...]]" = {
+    "merged": ("merged",),
+    "worktree": ("worktree",),
+    "both": ("merged", "worktree"),
+    "simulated-merge": ("merged",),
+    "main-worktree": ("merged",),
+    "agent-worktree": ("worktree",),
+}
+"""How work is verified, by today's names and the originals'."""
 
 
 @click.command("compose")
@@ -84,11 +98,83 @@ def spawn(task: Path, kit_root: Path | None, as_json: bool) -> int:
 @TASK
 @carry_options
 def run(task: Path, timeout_s: float | None, accept_weaker: bool, kit_root: Path | None, as_json: bool) -> int:
-    """Run one task file in the foreground. Exit 0 completed, 2 failed, 3 needs you, 4 over budget, 5 time-out.
+    """Run one task file in the foreground.
 
+    Exit 0 verified, 2 failed or rejected, 3 needs you, 4 over budget, 5 time-out.
     Ctrl-C ends the agent with everything it started and keeps its work (exit 130); a second one leaves at once.
     """
     return carry(intent_of(_ready(task, kit_root)), Way(timeout_s, accept_weaker, kit_root, as_json))
+
+
+@click.command("verify")
+@TASK
+@click.argument("worktree", type=click.Path(path_type=Path), required=False)
+@click.option("--worktree", "named", type=click.Path(path_type=Path), help="The worktree, as the originals name it.")
+@click.option("--main-repo", type=click.Path(path_type=Path), help="The main checkout; by default the worktree's own.")
+@click.option(
+    "--mode",
+    type=click.Choice(list(MODES)),
+    default="merged",
+    show_default=True,
+    help="Judge what would be on main, or the worktree as it is.",
+)
+@click.option("--report", type=click.Path(path_type=Path), help="A file with what the agent said at its end.")
+@kit_root_option
+@json_option
+def verify(  # noqa: PLR0913, PLR0917 - one argument an option
+    task: Path,
+    worktree: Path | None,
+    named: Path | None,
+    main_repo: Path | None,
+    mode: str,
+    report: Path | None,
+    kit_root: Path | None,
+    as_json: bool,
+) -> int:
+    """Ask every predicate of a task's role of the work in WORKTREE.
+
+    Exit 0 all hold, 2 one is violated, 3 nobody can say, 5 time-out.
+    """
+    from keisei.cli.desk import refusing
+    from keisei.cli.verdict import exit_code, line, newest, verdict
+    from keisei.cli.verdict import report as report_of
+
+    if (worktree is None) == (named is None):
+        raise OperatorError("name the worktree once: after the task file, or with --worktree", "`--help` shows both")
+    with refusing():
+        found = verified(task, named or worktree or Path(), main_repo, MODES[mode], report=report, kit_root=kit_root)
+    if as_json:
+        emit_json(report_of(found))
+        return exit_code(found)
+    for each in newest(found):
+        click.echo(line(each))
+    said = verdict(found)
+    click.echo(f"{said['held']} of {said['asked']} held")
+    return exit_code(found)
+
+
+def verified(  # noqa: PLR0913 - most calls say the first four
+    task: Path,
+    worktree: Path,
+    main_repo: Path | None,
+    modes: "tuple[RunFrom, ...]",
+    *,
+    report: Path | None = None,
+    names: tuple[str, ...] | None = None,
+    kit_root: Path | None = None,
+) -> "list[FindingRecord]":
+    """What the predicates say, in each mode. The rules are those of the project around the task, never the agent's."""
+    from keisei.wiring import catalog
+    from keisei.wiring.alone import rules_home
+    from keisei.wiring.verify_alone import Alone, verify_task
+
+    own = settings()
+    library = catalog(own, kit_root=kit_root, start=rules_home(own, task, main_repo), warn=say)
+    found: list[FindingRecord] = []
+    for mode in modes:
+        asked = Alone(task=task, worktree=worktree, main_repo=main_repo, mode=mode, report=report, names=names)
+        found += verify_task(own, library, asked)
+    return found
 
 
 def _ready(task: Path, kit_root: Path | None) -> TaskSpec:
@@ -147,15 +233,15 @@ group = noun_group(
     lambda file: (file.identity.display_name, len(file.wallets)),
     _records,
 )
-for _verb in (compose, prepare, spawn, run):
+for _verb in (compose, prepare, spawn, run, verify):
     group.add_command(_verb)
 
 runtime = click.Group(
     "kei-agent-runtime",
-    help="Compose, prepare, spawn and run agents (the originals' command).",
+    help="Compose, prepare, spawn, run and verify agents (the originals' command).",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")(runtime)
-for _verb in (compose, prepare, spawn, run):
+for _verb in (compose, prepare, spawn, run, verify):
     runtime.add_command(_verb)
 runtime.add_command(role_docs, name="doc-roles")

@@ -1,7 +1,9 @@
 """`keisei capability` and `kei-capability`."""
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,8 +15,12 @@ from keisei.library.catalog import Catalog
 from keisei.library.scaffold import fork_capability, new_capability
 from keisei.library.source import shown_path
 from keisei.records.capability import CapabilityManifest
-from keisei.records.error import OperatorError
+from keisei.records.error import KeiseiError, OperatorError
 from keisei.records.form import Lineage
+from keisei.records.problem import printable
+
+if TYPE_CHECKING:
+    from keisei.records.finding import FindingRecord
 
 
 def _describe(manifest: CapabilityManifest) -> tuple[object, ...]:
@@ -119,11 +125,61 @@ def check(names: tuple[str, ...]) -> int:
     return main(list(names))
 
 
+@click.command("verify")
+@click.argument("name")
+@kit_root_option
+def verify(name: str, kit_root: Path | None) -> int:
+    """Ask the predicate of one capability, as its environment says: TASK_TOML, WORKTREE_PATH, MAIN_REPO, RUN_MODE.
+
+    Exit 0 where it holds, else 2, with `FAIL NAME: reason` on standard error.
+    """
+    from keisei.cli.verdict import verdict
+
+    try:
+        said = verdict(_asked(name, kit_root))
+        failed, warned = ([each["reason"] for each in said[part]] for part in ("failed", "warned"))
+    except KeiseiError as error:
+        failed, warned = [error.message.splitlines()[0]], []
+    except Exception as error:  # noqa: BLE001 - a verify that breaks has not held, and says so in its own way
+        failed, warned = [f"it could not be asked: {type(error).__name__}: {error}"], []
+    for word, reasons in (("FAIL", failed), ("WARN", warned)):
+        for reason in reasons:
+            click.echo(printable(f"{word} {name}: {reason}"), err=True)
+    return 2 if failed else 0
+
+
+def _asked(name: str, kit_root: Path | None) -> "list[FindingRecord]":
+    """What the capability's predicate says. Raises OperatorError for a variable that is missing or means nothing."""
+    from keisei.cli.agent import MODES, verified
+
+    own = settings()
+    if own.task_toml is None or own.worktree_path is None:
+        missing = "TASK_TOML" if own.task_toml is None else "WORKTREE_PATH"
+        raise OperatorError(f"the variable {missing} is not set")
+    mode = os.environ.get("RUN_MODE") or "merged"
+    if mode not in MODES:
+        raise OperatorError(f"RUN_MODE is `{mode}`, which is none of {', '.join(MODES)}")
+    said = os.environ.get("AGENT_REPORT_PATH")
+    found = verified(
+        own.task_toml,
+        own.worktree_path,
+        own.main_repo,
+        MODES[mode],
+        report=Path(said) if said else None,
+        names=(name,),
+        kit_root=kit_root,
+    )
+    if not found:
+        raise OperatorError("it has no predicate that is asked on return")
+    return found
+
+
 seed = click.Group(
     "kei-capability",
-    help="Check calls by capabilities, and fork capabilities (the originals' command).",
+    help="Check calls by capabilities, verify work by them, and fork them (the originals' command).",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")(seed)
 seed.add_command(fork)
 seed.add_command(check)
+seed.add_command(verify)

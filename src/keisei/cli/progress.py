@@ -21,6 +21,7 @@ from keisei.cli.desk import first_line
 from keisei.records.decision import GateDecision
 from keisei.records.problem import printable
 from keisei.records.relay import RelayCall
+from keisei.rules.landing import FINE
 from keisei.rules.reconcile import OURS
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from keisei.records.id import AttemptId, TaskId
 
 Happening = dict[str, Any]
-"""One thing that happened; `event` says what: phase, tool, spend, output, notice, done."""
+"""One thing that happened; `event` says what: phase, tool, spend, output, finding, landing, notice, done."""
 PHASES = {
     "task_claimed": "preparing",
     "task_started": "running",
@@ -39,6 +40,14 @@ PHASES = {
     "budget_exhausted": "waiting",
 }
 """The phase that an event begins. `queued` stands before them; `verifying` begins when the harness has returned."""
+LANDINGS = {
+    "landing_held": "held",
+    "landing_queued": "queued",
+    "landing_made": "landed",
+    "landing_rejected": "rejected",
+    "landing_reverted": "reverted",
+}
+"""Where a landing has come to, by its event."""
 STREAMS = {"stdout.log": "stdout", "stderr.log": "stderr"}
 GATE, RELAY = "gate.jsonl", "relay.jsonl"
 LONGEST_LINE = 1_048_576
@@ -123,6 +132,12 @@ class Follower:
         elif event.event_type == "adapter_fallback_used":
             chosen = event.detail.get("selected_adapter")
             yield {"event": "notice", "text": f"the adapter {chosen} is used instead of the first choice"}
+        elif event.event_type == "capability_checked":
+            told = {name: event.detail.get(name) for name in ("capability", "status", "reason")}
+            yield {"event": "finding", "attempt_id": event.attempt_id, **told}
+        elif event.event_type in LANDINGS:
+            told = {name: event.detail.get(name) for name in ("landing_id", "branch", "reason")}
+            yield {"event": "landing", "status": LANDINGS[event.event_type], **told}
         elif event.event_type in PHASES:
             yield from self._enter(PHASES[event.event_type], **_detail(event))
 
@@ -309,6 +324,11 @@ def line_of(happening: Happening) -> str | None:
         return f"{'note':<9}  {printable(happening['text'])}"
     if kind == "phase":
         return f"{happening['phase']:<9}  {_phase_words(happening)}".rstrip()
+    if kind == "finding":
+        return _finding_line(happening)
+    if kind == "landing":
+        reason = f": {first_line(happening['reason'])}" if happening["reason"] else ""
+        return f"{happening['status']:<9}  on {printable(str(happening['branch']))}{reason}"
     if kind != "tool":
         return None
     word = "allowed" if happening["decision"] == "allow" else "denied"
@@ -318,6 +338,14 @@ def line_of(happening: Happening) -> str | None:
     capability, reason = happening["capability"] or "", happening["reason"] or ""
     named = capability if not reason.startswith(capability) else ""  # what the gate says mostly names it already
     return f"{told} ({': '.join(first_line(each) for each in (named, reason) if each)})"
+
+
+def _finding_line(happening: Happening) -> str | None:
+    """A predicate that does not hold; one that has no object is not shown."""
+    if happening["status"] in FINE:
+        return None
+    named = printable(str(happening["capability"]))
+    return f"{happening['status']:<9}  {named}: {first_line(happening['reason'])}"
 
 
 def _phase_words(happening: Happening) -> str:

@@ -19,7 +19,8 @@ from keisei.cli.desk import WORDS, Words, actor, desk
 from keisei.cli.intent import accepted, read_text
 from keisei.cli.rehearsal import accept_weaker_option, rehearsal
 from keisei.cli.surroundings import kit_root_option, open_catalog, settings
-from keisei.cli.watch import EXITS, timeout_option
+from keisei.cli.watch import LATE, timeout_option
+from keisei.cli.watch import exit_code as task_code
 from keisei.contracts.check import data_of
 from keisei.records.error import AuthorError, OperatorError
 from keisei.records.task_spec import SpecBody, SpecScope, SpecTask, SpecVerification, TaskSpec
@@ -39,9 +40,11 @@ LOOK_S = 0.1
 STOPPING = "stopping: the agent is ended and its work kept; once more leaves at once"
 LEFT = b"\nleft at once: the agent is ended now; the next runner, or the next `keisei run`, keeps its work\n"
 MOST_USD = 1_000_000_000
-INTERRUPTED, LATE, BUDGET = 130, 5, 4
+INTERRUPTED, REJECTED, NEEDS_YOU = 130, 2, 3
 NOTED = ("trouble", "paused", "full", "lease lost", "message")
 """What the runner says that is shown to people; the rest they see anyway."""
+WAITS = ("queued", "landing")
+"""Landings that wait for nobody but their turn."""
 
 
 class Something(Words):
@@ -125,7 +128,7 @@ def command(  # noqa: PLR0913, PLR0917 - one argument an option
     """Give one instruction to one agent and wait for what comes of it (`-` reads it from standard input).
 
     Ctrl-C ends the agent with everything it started and keeps its work; a second one leaves at once. Exit 0
-    completed, 2 failed, 3 needs you, 4 over budget, 5 time-out, 130 interrupted.
+    verified, 2 failed or rejected, 3 needs you, 4 over budget, 5 time-out, 130 interrupted.
     """
     spec = TaskSpec(
         task=SpecTask(role=role, profile=profile, adapter=adapter, model=model),
@@ -293,11 +296,9 @@ class _Watch:
 
     def until_over(self, timeout_s: float | None, stops: Stops) -> int | None:
         """Tell everything on the way. Why it was ended from here, as an exit code; None where it ended by itself."""
-        from keisei.wiring.foreground import goes_on
-
         until = math.inf if timeout_s is None else time.monotonic() + timeout_s
         why: int | None = None
-        while goes_on(self._looked()):
+        while self._foreground.goes_on(self._looked()):
             if why is None and stops.asked:
                 why = self._end(INTERRUPTED, STOPPING, "interrupted at the terminal")
             elif why is None and time.monotonic() >= until:
@@ -331,10 +332,19 @@ class _Watch:
 
 
 def exit_code(opened: "Desk", task: "TaskRecord", why: int | None) -> int:
-    """How it ended. Whoever has ended it from here hears that, unless the task was done all the same."""
-    from keisei.records.answer import ApprovalQuery
+    """How it ended. Whoever has ended it from here hears that, unless everything was done all the same."""
+    if task.status == "completed":
+        return _landing_code(opened, task, why)
+    return task_code(opened.store, task) if why is None else why
 
-    if task.status == "completed" or why is None:
-        waiting = opened.store.approvals(ApprovalQuery(task_id=task.task_id))
-        return BUDGET if any(each.kind == "budget" for each in waiting) else EXITS.get(task.status, 2)
-    return why
+
+def _landing_code(opened: "Desk", task: "TaskRecord", why: int | None) -> int:
+    """What became of verified work. That it waits for a person is its end, unless the project merges by itself."""
+    from keisei.cli.summary import landing_of
+
+    landing = landing_of(opened, task)
+    if landing is not None and landing.status == "rejected":
+        return REJECTED
+    policy = opened.home.file.landing
+    open_ones = ("held", *WAITS) if policy is not None and policy.auto else WAITS
+    return (why or NEEDS_YOU) if landing is not None and landing.status in open_ones else 0

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from keisei.cli.desk import Desk
+    from keisei.records.approval import ApprovalRecord
     from keisei.records.attempt import TaskAttempt, Usage
+    from keisei.records.landing import LandingRecord
     from keisei.records.task import TaskRecord
 
 MOST = 1000
 """Attempts that are added up."""
-FINE = ("held", "not-applicable")
-"""Findings that people need not read."""
 SHOWN = 20
 """Changed files that people are shown one by one."""
 
@@ -33,10 +33,12 @@ class Ending(NamedTuple):
 
 def summary(opened: "Desk", ending: Ending) -> dict[str, Any]:
     """Everything worth knowing, as data; the last thing `--json` prints."""
+    from keisei.cli.verdict import verdict
     from keisei.records.answer import ApprovalQuery
     from keisei.wiring.foreground import changed_files, work_ref
 
     task = ending.task
+    waiting = opened.store.approvals(ApprovalQuery(task_id=task.task_id))
     attempts = opened.store.attempts(task.task_id, MOST)
     last = attempts[-1] if attempts else None
     findings = [] if last is None else opened.store.findings(last.attempt_id)
@@ -56,10 +58,27 @@ def summary(opened: "Desk", ending: Ending) -> dict[str, Any]:
         "changes": [] if last is None else [each._asdict() for each in changed_files(opened.home, last)],
         "ref": None if last is None else work_ref(opened.home, last),
         "findings": [data_of(each) for each in findings],
+        "verdict": verdict(findings),
+        "landing": _landing(landing_of(opened, task), waiting),
         "usage": _usage([each.usage for each in attempts if each.usage is not None]),
         "evidence": None if last is None else f"keisei attempt show {last.attempt_id}",
-        "approvals": [each.approval_id for each in opened.store.approvals(ApprovalQuery(task_id=task.task_id))],
+        "approvals": [each.approval_id for each in waiting],
     }
+
+
+def landing_of(opened: "Desk", task: "TaskRecord") -> "LandingRecord | None":
+    """The landing of what a task has done; None where nothing would land."""
+    from keisei.records.move import LandingQuery
+
+    return next(iter(opened.store.landings(LandingQuery(task_id=task.task_id, limit=1))), None)
+
+
+def _landing(landing: "LandingRecord | None", waiting: "Sequence[ApprovalRecord]") -> dict[str, Any] | None:
+    """A landing, with the id of the approval that waits for it."""
+    if landing is None:
+        return None
+    asked = (each.approval_id for each in waiting if each.key == f"landing:{landing.landing_id}")
+    return {**data_of(landing), "approval_id": next(asked, None)}
 
 
 def _elapsed_s(attempts: "Sequence[TaskAttempt]") -> float:
@@ -80,20 +99,42 @@ def told(found: "Mapping[str, Any]") -> None:
 
 def _lines(found: "Mapping[str, Any]") -> list[str]:
     lines = [f"{found['status']}: {first_line(found['summary'])}" if found["summary"] else found["status"]]
-    failed = [each for each in found["findings"] if each["status"] not in FINE]
-    lines += [
-        f"  {printable(each['capability'])}: {each['status']}, {first_line(each.get('reason'))}" for each in failed
-    ]
-    lines += [f"needs you: keisei approval show {each}" for each in found["approvals"]]
+    lines += [*verdict_lines(found), *_landing_lines(found)]
     lines.append(f"task: {found['task_id']} ({printable(found['agent_id'])})")
     if not found["attempts"]:
         return lines
-    lines += [_attempt_line(found), *_isolation_lines(found), *_change_lines(found)]
+    lines += [_attempt_line(found), *_isolation_lines(found), *change_lines(found)]
     usage = found["usage"]
     tokens = [value for name, value in usage.items() if name != "cost_usd" and value is not None]
     if spent := spent_words(sum(tokens) if tokens else None, usage["cost_usd"]):
         lines.append(f"spent: {spent}")
     return [*lines, f"evidence: {found['evidence']}", *_work_lines(found)]
+
+
+def verdict_lines(found: "Mapping[str, Any]") -> list[str]:
+    """How many predicates hold, and every one that does not, with its reason; nothing where none was asked."""
+    said = found["verdict"]
+    if not said["asked"]:
+        return []
+    marks = {"failed": "", "warned": " (a warning)"}
+    return [
+        f"verdict: {said['held']} of {said['asked']} held",
+        *(
+            f"  {printable(each['capability'])}: {each['status']}, {first_line(each['reason'])}{mark}"
+            for part, mark in marks.items()
+            for each in said[part]
+        ),
+    ]
+
+
+def _landing_lines(found: "Mapping[str, Any]") -> list[str]:
+    """Where its work stands on the way to main, and what else needs a person."""
+    from keisei.cli.land import landing_words
+
+    landing = found["landing"]
+    told = [] if landing is None else [printable(f"landing: {landing_words(landing)}")]
+    own = None if landing is None else landing["approval_id"]
+    return [*told, *(f"needs you: keisei approval show {each}" for each in found["approvals"] if each != own)]
 
 
 def _attempt_line(found: "Mapping[str, Any]") -> str:
@@ -111,7 +152,8 @@ def _isolation_lines(found: "Mapping[str, Any]") -> list[str]:
     return lines
 
 
-def _change_lines(found: "Mapping[str, Any]") -> list[str]:
+def change_lines(found: "Mapping[str, Any]") -> list[str]:
+    """The files that change, with the lines that come and go."""
     changes = found["changes"]
     if not changes:
         return []

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from keisei.cli.desk import Desk
+    from keisei.engine.ports import Store
     from keisei.records.event import RuntimeEvent
     from keisei.records.id import AttemptId
     from keisei.records.task import TaskRecord
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 EXITS = {"completed": 0, "blocked": 3}
 """How both end, by status; every other end is 2."""
-LATE = 5
+VIOLATED, BUDGET, LATE = 2, 4, 5
+MOST = 1000
+"""Attempts of one task that are looked at."""
 LOOK_S = 0.2
 STREAMS = {"stdout.log": ("stdout", "|"), "stderr.log": ("stderr", "!")}
 """What is followed: the stream of each file, and the mark before its lines."""
@@ -55,7 +58,10 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 @timeout_option
 @json_option
 def wait(task_ids: tuple[str, ...], timeout_s: float | None, as_json: bool) -> int:
-    """Wait until tasks are over or blocked. Exit 0 all completed, 2 one failed, 3 one is blocked, 5 time-out."""
+    """Wait until tasks are over or blocked.
+
+    Exit 0 all completed, 2 one failed, 3 one is blocked, 4 by its budget, 5 time-out.
+    """
     from keisei.contracts.check import data_of
 
     with desk() as opened:
@@ -63,12 +69,13 @@ def wait(task_ids: tuple[str, ...], timeout_s: float | None, as_json: bool) -> i
             tasks = [known_task(opened.store, each) for each in task_ids]
             if late or not any(map(_goes_on, tasks)):
                 break
+        code = _exit_code(opened.store, tasks)
     if as_json:
         emit_json([data_of(each) for each in tasks])
     else:
         for each in tasks:
             click.echo(_end_line(each))
-    return _exit_code(tasks)
+    return code
 
 
 @click.command("watch")
@@ -86,11 +93,12 @@ def watch(task_id: str, timeout_s: float | None, as_json: bool) -> int:
             watcher.look(task)
             if late or not _goes_on(task):
                 break
+        code = _exit_code(opened.store, [task])
     if as_json:
         _json_line({"task": data_of(task)})
     else:
         click.echo(_end_line(task))
-    return _exit_code([task])
+    return code
 
 
 def _looks(timeout_s: float | None) -> Iterator[bool]:
@@ -108,8 +116,31 @@ def _goes_on(task: "TaskRecord") -> bool:
     return task.status not in TERMINAL and task.status != "blocked"
 
 
-def _exit_code(tasks: "Sequence[TaskRecord]") -> int:
-    return LATE if any(map(_goes_on, tasks)) else max(EXITS.get(each.status, 2) for each in tasks)
+def _exit_code(store: "Store", tasks: "Sequence[TaskRecord]") -> int:
+    return LATE if any(map(_goes_on, tasks)) else max(exit_code(store, each) for each in tasks)
+
+
+def exit_code(store: "Store", task: "TaskRecord") -> int:
+    """How a task has ended, or what it waits for: 0 verified, 2 violated or failed, 3 a person, 4 a budget, 5 time.
+
+    What its last attempt came to says more than that somebody is asked about it now.
+    """
+    from keisei.records.answer import ApprovalQuery
+    from keisei.rules.landing import rejecting
+
+    if task.status == "completed":
+        return EXITS["completed"]
+    waiting = store.approvals(ApprovalQuery(task_id=task.task_id))
+    if any(each.kind == "budget" for each in waiting):
+        return BUDGET
+    attempts = store.attempts(task.task_id, MOST)
+    last = attempts[-1] if attempts and task.status != "operator_canceled" else None
+    if last is not None and last.exit_status == "timeout":
+        return LATE
+    against = rejecting(store.findings(last.attempt_id)) if last is not None else []
+    if any(each.status == "violated" for each in against):
+        return VIOLATED
+    return EXITS.get(task.status, VIOLATED)
 
 
 def _end_line(task: "TaskRecord") -> str:
