@@ -32,8 +32,8 @@ setup-test: ## Add what the tests need
 setup-bench: ## Add what the benches measure us against
 	@sh scripts/setup.sh bench
 
-demo: setup ## See keisei at work
-	@sh scripts/demo.sh
+demo: setup ## See keisei at work: a play of a hostile agent and a good one
+	@$(PY) -I -X utf8 -m keisei demo
 
 test: setup-test ## Run the tests; more arguments in ARGS=
 	@$(PY) -m pytest -q -n 2 $(ARGS)
