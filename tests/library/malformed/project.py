@@ -161,7 +161,7 @@ CASES = [
         "unknown-key",
         ("auto = false", "‸zzz = false"),
         says="unknown key `zzz`",
-        hint="known keys: auto, respawn, to",
+        hint="known keys: auto, to, respawn",
     ),
     case(
         "check-is-a-list",
