@@ -70,7 +70,19 @@ CASES = {
         "rollback",
     ),
     "red before, and no worse": (replace(GOOD, findings=but(WARNED)), "hold"),
-    "red before, and no worse, approved": (replace(GOOD, findings=but(WARNED), approved=True), "merge"),
+    "red before, and no worse, approved by somebody who saw it": (
+        replace(GOOD, findings=but(WARNED), approved=True, accepted=((TESTS, "merged"),)),
+        "merge",
+    ),
+    "red before, and no worse, since it was approved": (replace(GOOD, findings=but(WARNED), approved=True), "hold"),
+    "another doubt than the one that was seen": (
+        replace(GOOD, findings=but(WARNED), approved=True, accepted=(("engine::merge", "merged"), (TESTS, "worktree"))),
+        "hold",
+    ),
+    "a doubt that was seen, and nobody approved": (
+        replace(GOOD, findings=but(WARNED), accepted=((TESTS, "merged"),)),
+        "hold",
+    ),
     "skipped, and only told": (replace(GOOD, findings=but(finding(TESTS, "skipped", severity="warn"))), "hold"),
     "advisory": (replace(GOOD, findings=but(finding(TESTS, "unknown", severity="advisory"))), "hold"),
     "not applicable": (replace(GOOD, findings=but(finding(TESTS, "not-applicable"))), "merge"),
@@ -151,7 +163,7 @@ def test_findings_that_reject_are_of_severity_block():
 # --- mutants ----------------------------------------------------------------------------------------------------------
 
 SOURCE = Path(landing.__file__).read_text(encoding="utf-8")
-OWNERS = ("decide", "rejecting", "_rejected")
+OWNERS = ("decide", "rejecting", "spoken", "_rejected")
 SWAPS = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,

@@ -43,6 +43,8 @@ class Grounds(Struct, frozen=True, kw_only=True):
     """The project merges without asking."""
     approved: bool = False
     """A person has said that it may land."""
+    accepted: tuple[tuple[str, RunFrom], ...] = ()
+    """Predicates whose doubt that person could see."""
     waits: str | None = None
     """Why a person looks at it first, whatever the project says; None where nobody has to."""
     again: bool = False
@@ -63,6 +65,12 @@ def rejecting(findings: Iterable[FindingRecord]) -> list[FindingRecord]:
     return [each for each in findings if each.severity == "block" and each.status not in FINE]
 
 
+def spoken(grounds: Grounds) -> list[FindingRecord]:
+    """What was said of the tree that would land: of a predicate that was asked again, only the last word."""
+    about = [each for each in grounds.findings if each.run_from == "worktree" or each.tree == grounds.tree]
+    return list({(each.capability, each.run_from): each for each in about}.values())
+
+
 def decide(grounds: Grounds) -> Ruling:
     """What becomes of a candidate. `merge` only for a tree of which every predicate has said that it may.
 
@@ -71,7 +79,7 @@ def decide(grounds: Grounds) -> Ruling:
     if grounds.tree is None:
         told = f"it conflicts with main in {', '.join(grounds.conflicts) or 'a way nobody can tell'}"
         return _rejected(grounds, told)
-    said = [each for each in grounds.findings if each.run_from == "worktree" or each.tree == grounds.tree]
+    said = spoken(grounds)
     against = rejecting(said)
     if against:
         return _rejected(grounds, "; ".join(f"{each.capability} is {each.status}: {each.reason}" for each in against))
@@ -79,13 +87,14 @@ def decide(grounds: Grounds) -> Ruling:
     missing = [name for name, run_from in grounds.asked if (name, run_from) not in answered]
     if missing:
         return _ruled("hold", f"there is no verdict of {', '.join(missing)} for the tree that would land")
+    seen = grounds.accepted if grounds.approved else ()
+    doubted = [each for each in said if each.status not in FINE and (each.capability, each.run_from) not in seen]
+    if doubted:
+        return _ruled("hold", f"{doubted[0].capability} is {doubted[0].status}: {doubted[0].reason}")
     if grounds.approved:
         return _ruled("merge", "a person has approved it")
     if grounds.waits is not None:
         return _ruled("hold", grounds.waits)
-    doubted = [each for each in said if each.status not in FINE]
-    if doubted:
-        return _ruled("hold", f"{doubted[0].capability} is {doubted[0].status}: {doubted[0].reason}")
     if not grounds.auto:
         return _ruled("hold", NOBODY_ASKED)
     return _ruled("merge", "every predicate holds")

@@ -39,6 +39,11 @@ _HARMLESS: Final = re.compile(
 )
 
 _FOLDER: Final = re.compile(r"(?<![\w.])/[^\s:'\"]*/")
+_DIGITS: Final = 9
+_SUM: Final = re.compile(
+    r"(?<![\w.:/-])([0-9]+) (?:new )?(?:error|fail|fault|issue|offense|problem|violation|warning)", re.IGNORECASE
+)
+"""A number of faults, as checkers tell it at their end."""
 _NUMBER: Final = re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{7,64}\b|[0-9]+(?:[.,:][0-9]+)*")
 _PLURAL: Final = re.compile(r"\b([a-z]{3,})s\b")
 
@@ -76,6 +81,11 @@ def short(text: str, most: int = 200, *, strip: bool = True) -> str:
 def essence(output: str) -> Counter[str]:
     """How often each line is there once numbers, folders and plurals are taken out; steps of cargo are not told."""
     return Counter(plain(line) for line in everything(output) if not _STEP.fullmatch(line))
+
+
+def faults(output: str) -> int:
+    """How many faults an output counts itself, all its sums together: `Found 3 errors`."""
+    return sum(int(each[:_DIGITS]) for line in everything(output) for each in _SUM.findall(line))
 
 
 def plain(line: str) -> str:

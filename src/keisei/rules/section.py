@@ -30,6 +30,8 @@ class Earlier(Struct, frozen=True, kw_only=True):
     """How it ended; `diagnostics.reason` says why."""
     findings: tuple[FindingRecord, ...] = ()
     """What verification said of it."""
+    reason: str | None = None
+    """Why it was turned down after it had ended; None where it says so itself."""
 
 
 class Files(Struct, frozen=True, kw_only=True):
@@ -139,7 +141,7 @@ def history_section(earlier: Sequence[Earlier]) -> list[Section]:
 
 def _failure(earlier: Earlier, number: int, priority: Priority) -> Piece:
     """One attempt: why it failed, then every finding that did not hold."""
-    reason = (earlier.attempt.diagnostics or {}).get("reason")
+    reason = earlier.reason or (earlier.attempt.diagnostics or {}).get("reason")
     findings = [each for each in earlier.findings if each.status not in ("held", "not-applicable")]
     text = "\n\n".join([*([str(reason)] if reason else []), *map(_told, findings)]) or "No reason was recorded."
     words = f"Attempt {number}; its harness ended with {inline(earlier.attempt.exit_status or 'unknown')}:"

@@ -64,7 +64,7 @@ def confined_to(bounds: Bounds, road: Road) -> Confinement:
     Raises WorldFault where one cannot be made.
     """
     write, protect = _scope(bounds)
-    reads = [str(bounds.cwd), *bounds.reads, *_toolchains(bounds)]
+    reads = [str(bounds.cwd), *bounds.reads, *toolchains(bounds.project, bounds.private)]
     swaps = {} if bounds.worktree is None else history(bounds.worktree, bounds.outside, reads)
     forward = None if road.socket is None else Forward(port=RELAY_PORT, socket=os.path.realpath(road.socket))
     return Confinement(
@@ -85,11 +85,12 @@ def confined_to(bounds: Bounds, road: Road) -> Confinement:
     )
 
 
-def _toolchains(bounds: Bounds) -> list[str]:
-    """What `[sandbox] read` names. Raises OperatorError for a folder that holds what no agent reads."""
-    named = [os.path.realpath(os.path.expanduser(each)) for each in bounds.project.read]  # noqa: PTH111 - text
+def toolchains(project: ProjectSandbox, private: Iterable[str]) -> list[str]:
+    """What `[sandbox] read` names. Raises OperatorError for a folder that holds what neither agent nor check reads."""
+    named = [os.path.realpath(os.path.expanduser(each)) for each in project.read]  # noqa: PTH111 - text
+    closed = [os.path.realpath(each) for each in private]
     for each in named:
-        held = [path for path in map(os.path.realpath, bounds.private) if path == each or path.startswith(f"{each}/")]
+        held = [path for path in closed if path == each or path.startswith(f"{each}/")]
         if held or each == "/":
             message = f"`[sandbox] read` names `{each}`, which holds `{held[0] if held else each}`: no agent reads that"
             raise OperatorError(message, "name the folder of the toolchain itself")

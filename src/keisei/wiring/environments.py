@@ -1,5 +1,6 @@
 """The project's environment: built once for each key on the base, and given to worktrees as a copy."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from keisei.records.launch import Launch
 from keisei.records.project import ProjectEnvironment
 from keisei.records.worktree import RepositoryFacts, Worktree
 from keisei.sandbox.confine import confine
+from keisei.wiring.confinement import MB, hidden, toolchains
 from keisei.wiring.execute import Hold, run_held
 from keisei.wiring.shop import Shop
 from keisei.wiring.store import make_folder
@@ -78,12 +80,15 @@ def _set_up(yard: Yard, setting: ProjectEnvironment, tree: Path, scratch: Path, 
         make_folder(each)
     env = passed_on() | {"HOME": str(home), "TMPDIR": str(temporary)}
     launch = Launch(argv=("/bin/sh", "-c", setting.setup), cwd=str(tree), env=env, timeout_s=SETUP_S)
+    private, memory = yard.private(), yard.sandbox.memory_mb
     bounds = Confinement(
         write=(str(tree), str(scratch.resolve())),
         protect=(f"{tree}/.git",),
-        read=tuple(str(Path(each).expanduser().resolve()) for each in yard.sandbox.read),
+        read=tuple(toolchains(yard.sandbox, yard.private())),
+        out=tuple(dict.fromkeys(os.path.realpath(each) for each in private)),
+        hide=hidden(private, None),
         network="open",
-        limits=Limits(processes=yard.sandbox.processes),
+        limits=Limits(processes=yard.sandbox.processes, memory_bytes=None if memory is None else memory * MB),
     )
     confined = confine(launch, bounds, yard.machine, "none")
     try:

@@ -15,14 +15,16 @@ from typing import Final, NamedTuple
 
 from keisei.records.confinement import Confinement, Level, Limits
 from keisei.records.error import WorldFault
-from keisei.records.launch import Launch
+from keisei.records.launch import Exit, Launch
 from keisei.records.project import ProjectVerification
 from keisei.records.verification import CommandRun
 from keisei.records.worktree import RepositoryFacts, Worktree
+from keisei.rules.predicate.gap import gap
 from keisei.sandbox.confine import confine
 from keisei.sandbox.process import open_process
 from keisei.sandbox.reach import program_reads
-from keisei.wiring.confinement import MB, hidden, history
+from keisei.sandbox.stream import OnOutput
+from keisei.wiring.confinement import MB, hidden, history, toolchains
 from keisei.wiring.environments import check_ignored, environment_key, equip
 from keisei.wiring.execute import Hold
 from keisei.wiring.shop import Shop
@@ -32,6 +34,7 @@ from keisei.wiring.yard import Yard
 from keisei.workspace.checkout import DIFFERENT
 from keisei.workspace.environment import Environments
 from keisei.workspace.git import Private
+from keisei.workspace.name import spelled
 from keisei.workspace.removal import remove
 
 CACHES: Final = "caches"
@@ -70,13 +73,13 @@ class Proving:
         self._shop, self._yard, self._facts = shop, yard, facts
         self._owner, self._folder, self._hold = owner, folder, hold
         own = shop.home.file.verification or ProjectVerification()
-        self._network, self._cached = own.network, own.caches
+        self.network, self._cached = own.network, own.caches
         self._caches = Environments(shop.home.folder / CACHES)
 
     @property
     def level(self) -> Level:
         """How surely commands are confined here."""
-        return self._yard.level_now(self._network)
+        return self._yard.level_now(self.network)
 
     def environment(self, commit: str, tip: str) -> str:
         """What the project's environment of a commit is called; empty where the project has none."""
@@ -84,6 +87,10 @@ class Proving:
         if key is None:
             return ""
         return key if key == environment_key(self._shop, self._yard, self._facts, tip) else f"{key}:{commit}"
+
+    def has_own_environment(self, commit: str, tip: str) -> bool:
+        """Whether an environment would have to be made of what the commit itself brings, which takes the network."""
+        return self.environment(commit, tip) != self.environment(tip, tip)
 
     def run(self, work: Work, commit: str, tree: str, tip: str) -> CommandRun:
         """Run it on a clean checkout of a commit. Raises WorldFault where it cannot be run at all.
@@ -96,6 +103,7 @@ class Proving:
         with self.checkout(commit, tip) as worktree:
             found = self._caches.find(key) if key is not None else None
             if found is not None:
+                check_ignored(worktree, self._cached, "[verification] caches")
                 self._caches.give(found, Path(worktree.path))
             done = self.run_in(work, worktree, tree)
             if key is not None and found is None and commit == tip and done.code == 0:
@@ -154,24 +162,25 @@ class Proving:
         kept = _Kept()
         began = time.monotonic()
         try:
-            code, timed_out = self._held(launch, self._bounds(work, worktree, scratch), kept)
+            done = self._held(launch, self._bounds(work, worktree, scratch), kept.add)
         finally:
             remove(scratch)
         return CommandRun(
             command=work.command,
             tree=tree,
-            code=code,
-            timed_out=timed_out,
+            code=None if done.timed_out else done.code,
+            timed_out=done.timed_out,
             output=kept.text(),
             changed=changed(worktree, strict=work.strict),
             duration_ms=(time.monotonic() - began) * 1000,
         )
 
-    def _held(self, launch: Launch, bounds: Confinement, kept: "_Kept") -> tuple[int | None, bool]:
+    def _held(self, launch: Launch, bounds: Confinement, on_output: OnOutput | None = None) -> Exit:
+        """How it ended. Raises WorldFault where somebody else ended it."""
         confined = confine(launch, bounds, self._yard.machine, "none")
         hold = self._hold
         try:
-            with open_process(confined.launch, lease_s=hold.left_s(), mark=hold.mark, on_output=kept.add) as process:
+            with open_process(confined.launch, lease_s=hold.left_s(), mark=hold.mark, on_output=on_output) as process:
                 hold.switch.attach(process)
                 try:
                     done = process.wait()
@@ -181,21 +190,25 @@ class Proving:
             confined.close()
         if done.canceled or done.lease_lost:
             raise WorldFault("the verification was ended from outside", retryable=True)
-        return (None if done.timed_out else done.code), done.timed_out
+        return done
 
     def _bounds(self, work: Work, worktree: Worktree, scratch: Path) -> Confinement:
-        """It may write its checkout and its own folder, and read those, the system and the project's toolchains."""
-        reads = [worktree.path, *work.reads, *map(_real, self._yard.sandbox.read)]
+        """It may write its checkout and its own folder, and read those, the system and the project's toolchains.
+
+        Landlock closes a file only by closing its folder to new ones, and checks make new ones. Nobody reads the
+        checkout's `.git` after them, and a checkout that was not fully confined is not used again.
+        """
+        reads = [worktree.path, *work.reads, *toolchains(self._yard.sandbox, self._yard.private())]
         swaps = history(worktree, self._folder, reads)
         memory = self._yard.sandbox.memory_mb
         return Confinement(
             write=(worktree.path, os.path.realpath(scratch)),
-            protect=(f"{worktree.path}/.git",),
+            protect=(f"{worktree.path}/.git",) if self.level == "full" else (),
             read=tuple(dict.fromkeys(os.path.realpath(each) for each in reads if os.path.lexists(each))),
             out=tuple(dict.fromkeys(os.path.realpath(each) for each in self._yard.private())),
             hide=hidden(self._yard.private(), worktree),
             replace=swaps,
-            network=self._network,
+            network=self.network,
             limits=Limits(processes=self._yard.sandbox.processes, memory_bytes=None if memory is None else memory * MB),
         )
 
@@ -213,12 +226,7 @@ class Proving:
         )
         env = {"PATH": os.defpath, "LANG": "C.UTF-8", "HOME": "/nonexistent"}
         launch = Launch(argv=argv, cwd="/", env=env, stdin=given, timeout_s=timeout_s, output_cap=64 * MB)
-        confined = confine(launch, bounds, self._yard.machine, "none")
-        try:
-            with open_process(confined.launch, lease_s=self._hold.left_s(), mark=self._hold.mark) as process:
-                done = process.wait()
-        finally:
-            confined.close()
+        done = self._held(launch, bounds)
         if done.code != 0 or done.stdout_truncated:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             how = "it ran out of time" if done.timed_out else said[-1] if said else f"exit {done.code}"
@@ -243,7 +251,7 @@ def changed(worktree: Worktree, *, strict: bool) -> tuple[str, ...]:
         told = private.git("diff-files", "--name-only", "-z", "--ignore-submodules=all")
     if strict:
         told += private.git("ls-files", "--others", "--exclude-standard", "-z")
-    names = [os.fsdecode(each) for each in told.split(b"\0") if each]
+    names = [spelled(each) for each in told.split(b"\0") if each]
     more = len(names) - CHANGED
     return (*names[:CHANGED], f"and {more} more") if more > 0 else tuple(names)
 
@@ -274,5 +282,5 @@ class _Kept:
         over = len(self._tail) - TAIL
         if over > 0:
             self._cut(over)
-        gap = f"\n[... {self._lost} bytes are left out here ...]\n".encode() if self._lost else b""
-        return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", "replace")
+        between = f"\n{gap(self._lost)}\n".encode() if self._lost else b""
+        return (bytes(self._head) + between + bytes(self._tail)).decode("utf-8", "replace")

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from keisei.records.error import KeiseiError
 from keisei.records.verification import CommandRun
 from keisei.wiring.store import make_folder
 
@@ -36,11 +37,12 @@ class Runs:
         """Remember it, unless the time or a change of the tree makes it no answer. Never raises."""
         if run.timed_out or run.changed or run.code is None:
             return
-        with suppress(OSError):
+        with suppress(OSError, KeiseiError):
             make_folder(self._folder)
             path = self._path(about)
             draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-            draft.write_bytes(msgspec.json.encode(run))
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+                file.write(msgspec.json.encode(run))
             draft.rename(path)
             self._prune()
 

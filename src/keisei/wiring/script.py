@@ -1,5 +1,6 @@
 """Scripts of capabilities, run as processes of this machine: gates before a call, verifies after it."""
 
+import os
 import tempfile
 import time
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from keisei.gate.judge import SCRIPT_LIMIT_S
 from keisei.records.effect import ToolCall
 from keisei.records.error import KeiseiError
 from keisei.records.launch import Launch
+from keisei.records.verification import Planned
 from keisei.rules.gate import Verdict, one_line
 from keisei.rules.policy import (
     Check,
@@ -19,9 +21,13 @@ from keisei.rules.policy import (
 from keisei.rules.script import Folders, environment, gate_meaning, pattern_files, stdin, verify_meaning
 from keisei.sandbox.process import run
 from keisei.wiring.program import program_of
+from keisei.wiring.surroundings import passed_on
 
 HELPERS: Final = Path(__file__).parent.parent / "sandbox" / "helper"
 PROGRAMS: Final = "/usr/local/bin:/usr/bin:/bin"
+LONGEST_LINE: Final = 256
+ERRORS_FIRST: Final = '"$@" > "$TMPDIR/said"; code=$?; cat "$TMPDIR/said" >&2; exit "$code"'
+"""The contract knows a reason on standard error only; what else a script says may help, and comes after it."""
 
 
 def run_gate_script(rule: Rule, call: ToolCall, policy: Policy) -> Verdict:
@@ -73,6 +79,44 @@ def script_task(policy: Policy) -> dict[str, Any]:
         "main_repo": policy.main or policy.worktree,
         "run_mode": "worktree",
     }
+
+
+# --- verifies on return -----------------------------------------------------------------------------------------------
+
+
+def broken(script: str) -> str | None:
+    """Why a script cannot be started at all, in a sentence; None where it can."""
+    try:
+        with Path(script).open("rb") as file:
+            first = file.readline(LONGEST_LINE)
+    except OSError as error:
+        return f"its script cannot be read: {(error.strerror or str(error)).lower()}"
+    if not first:
+        return "its script is empty, so it asks nothing"
+    if first.endswith(b"\r\n"):
+        return "its script has Windows line ends (CRLF), which no shell reads: save it with LF"
+    words = first[2:].split() if first.startswith(b"#!") else []
+    if first.startswith(b"#!") and not (words and os.access(words[0], os.X_OK)):
+        named = words[0].decode("utf-8", "replace") if words else "nothing"
+        return f"its script names the interpreter `{named}`, which is not here"
+    return None
+
+
+def verify_argv(script: str) -> tuple[str, ...]:
+    """How the script of a verify is started: what it says on standard error comes first, as its reason."""
+    return ("/bin/sh", "-c", ERRORS_FIRST, "verify", *program_of(script))
+
+
+def verify_env(task: Mapping[str, Any], planned: Planned, folders: Folders) -> dict[str, str]:
+    """What the script of a verify is told. Its home is the sandbox's, its programs are those that commands find.
+
+    Raises OperatorError for a parameter that cannot be handed over.
+    """
+    told = environment(task, planned.parameters, passed_on().get("PATH", PROGRAMS), folders)
+    return {name: value for name, value in told.items() if name != "HOME"}
+
+
+# --- verifies after each call -----------------------------------------------------------------------------------------
 
 
 class CheckResult(NamedTuple):

@@ -40,8 +40,14 @@ def surroundings(config: AdapterConfig, own: Mapping[str, str], anchor: Path | N
 
 
 def passed_on() -> dict[str, str]:
-    """What an attempt is given of this process's own environment."""
-    return {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    """What an attempt is given of this process's own environment.
+
+    Parts of the PATH that are relative are left out: they would lead into the worktree.
+    """
+    given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    if "PATH" in given:
+        given["PATH"] = os.pathsep.join(filter(os.path.isabs, given["PATH"].split(os.pathsep))) or os.defpath
+    return given
 
 
 def _anchored(path: str, anchor: Path | None) -> Path:

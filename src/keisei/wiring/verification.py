@@ -5,7 +5,7 @@ could not even be asked, because main and the candidate conflict, is told as ski
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -32,25 +32,28 @@ from keisei.records.verification import (
     Said,
 )
 from keisei.records.worktree import RepositoryFacts, Staged, Worktree
+from keisei.rules.landing import rejecting
 from keisei.rules.policy import Policy
 from keisei.rules.predicate.census import TestCensus, census
 from keisei.rules.predicate.port import Forks
 from keisei.rules.predicate.table import COMMAND, DIFF, REPORT
-from keisei.rules.script import environment, verify_meaning
+from keisei.rules.script import verify_meaning
+from keisei.wiring.confinement import MB
 from keisei.wiring.execute import Hold
-from keisei.wiring.program import program_of
 from keisei.wiring.proving import Proving, Work, shell
 from keisei.wiring.runs import Runs
-from keisei.wiring.script import PROGRAMS, folders_of
+from keisei.wiring.script import broken, folders_of, verify_argv, verify_env
 from keisei.wiring.shop import Shop
 from keisei.wiring.store import make_folder
 from keisei.wiring.yard import Yard
 from keisei.workspace.contents import BlobReader
+from keisei.workspace.environment import this_platform
 from keisei.workspace.land import commit
 from keisei.workspace.lock import KeyLocks
 from keisei.workspace.merge import Merged, count_files, merge, tree_of
 from keisei.workspace.removal import remove
 
+BUSY_S: Final = 30.0
 VERIFY: Final = "verify-"
 """How the folder of a verification begins, beside those of attempts."""
 MERGE: Final = "engine::merge"
@@ -58,6 +61,8 @@ NEVER: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """The date of commits that are made to be checked out and never land: the same content is the same commit."""
 GRAMMAR: Final = ("-I", "-X", "utf8", "-m", "keisei.grammar")
 PARSED_S: Final = 120.0
+RUNNING: Final = frozenset({"command", "script"})
+"""Predicates that run what the candidate holds."""
 
 
 class Subject(NamedTuple):
@@ -108,12 +113,12 @@ def verify_candidate(stage: Stage, subject: Subject) -> Verified:
 def proving_folder(run: Path, name: str) -> Iterator[Path]:
     """A folder for the verification of one attempt, empty, and gone afterwards; whoever was killed there is no matter.
 
-    Raises BusyError where the same is verified just now.
+    Whoever verifies the same just now, a runner that lost its lease for example, is waited for. Raises BusyError.
     """
     make_folder(run)
     locks, key = KeyLocks(run.resolve()), f"{VERIFY}{name}"
     folder = run.resolve() / key
-    with locks.own(key):
+    with locks.own(key, BUSY_S):
         remove(folder)
         make_folder(folder)
         try:
@@ -134,6 +139,7 @@ class _Verification:
         )
         self._runs: dict[tuple[str, str], CommandRun] = {}
         self._outlines: dict[tuple[str, str], Outline] = {}
+        self._against: list[str] = []
         self._difference = Difference(
             candidate=staged.changes,
             merged=self._merged.changes,
@@ -143,24 +149,28 @@ class _Verification:
 
     def carried(self) -> Verified:
         subject, merged = self._subject, self._merged
-        asked: list[tuple[str, RunFrom]] = []
+        asked = [(planned, place) for planned in subject.policy.verifies for place in planned.run_from]
         with BlobReader(self._stage.facts.common_dir) as self._blobs:
-            findings = [self._finding(MERGE, "merged", _merge_reply, "block")]
-            for planned in subject.policy.verifies:
-                for place in planned.run_from:
-                    asked.append((planned.capability, place))
-                    findings.append(
-                        self._finding(planned.capability, place, partial(_asked, planned, place), planned.severity)
-                    )
+            findings = [self._finding(MERGE, "merged", _merge_reply, "block"), *self._answers(asked)]
         findings += [self._elevated(name) for name in subject.policy.elevated]
         return Verified(
             findings=findings,
-            asked=(((MERGE, "merged")), *asked),
+            asked=((MERGE, "merged"), *((planned.capability, place) for planned, place in asked)),
             tip=self._tip,
             tree=merged.tree,
             conflicts=merged.conflicts,
             runs=tuple(self._runs.values()),
         )
+
+    def _answers(self, asked: Sequence[tuple[Planned, RunFrom]]) -> list[FindingRecord]:
+        """What each predicate says, in the order of the policy; those that run nothing are asked first."""
+        found: dict[int, FindingRecord] = {}
+        for number, (planned, place) in sorted(enumerate(asked), key=lambda each: each[1][0].kind in RUNNING):
+            predicate = partial(_asked, planned, place)
+            found[number] = self._finding(planned.capability, place, predicate, planned.severity)
+            if planned.kind not in RUNNING and rejecting([found[number]]):
+                self._against.append(planned.capability)
+        return [found[number] for number in range(len(asked))]
 
     # --- findings -----------------------------------------------------------------------------------------------------
 
@@ -196,8 +206,8 @@ class _Verification:
             return DIFF[rule](planned, self._difference, self)
         if planned.kind == "report" and rule in REPORT:
             return REPORT[rule](planned, self._subject.said, self._difference, self._subject.forks)
-        if self._merged.tree is None and place == "merged":
-            return Reply(status="skipped", told=("main and the candidate conflict: there is no tree to ask",))
+        if (why := self._cannot_run(place)) is not None:
+            return Reply(status="skipped", told=(why,))
         if planned.kind == "command" and (rule in COMMAND or (not rule and planned.command)):
             return COMMAND[rule or "command"](planned, _Commands(self, planned, place))
         if planned.kind == "script" and planned.script is not None:
@@ -206,6 +216,17 @@ class _Verification:
             f"there is no {planned.kind} predicate `{planned.rule}`; `keisei lint capabilities` tells which there are"
         )
         return Reply(status="error", told=(told,))
+
+    def _cannot_run(self, place: RunFrom) -> str | None:
+        """Why nothing is run for this candidate; None where it is.
+
+        An environment of its own is made by running what it holds, with the network. What is rejected gets none.
+        """
+        if self._merged.tree is None and place == "merged":
+            return "main and the candidate conflict: there is no tree to ask"
+        if self._against and self._proving.has_own_environment(self._commit_at(place)[0], self._tip):
+            return f"not run: it would need an environment of its own, and {self._against[0]} rejects it"
+        return None
 
     @property
     def merged_commit(self) -> str:
@@ -225,7 +246,7 @@ class _Verification:
         if known is None:
             known = self._proving.run(shell(command, planned.timeout_s), at, tree, self._tip)
             self._runs[tree, command] = known
-            self._memory().keep(known, tree, command, self._proving.environment(at, self._tip), self._proving.level)
+            self._memory().keep(known, tree, command, *self._about(at))
         return known
 
     def ran_on_main(self, planned: Planned, command: str) -> CommandRun:
@@ -233,13 +254,19 @@ class _Verification:
         tree = tree_of(self._stage.facts.common_dir, self._tip)
         known = self._runs.get((tree, command))
         if known is None:
-            about = (tree, command, self._proving.environment(self._tip, self._tip), self._proving.level)
+            about = (tree, command, *self._about(self._tip))
             known = self._memory().find(*about)
             if known is None:
                 known = self._proving.run(shell(command, planned.timeout_s), self._tip, tree, self._tip)
                 self._memory().keep(known, *about)
             self._runs[tree, command] = known
         return known
+
+    def _about(self, commit: str) -> tuple[str, ...]:
+        """What an answer depends on beside the tree and the command."""
+        week = self._stage.shop.store.now().isocalendar()
+        machine = f"{this_platform()} {week.year} {week.week}"  # toolchains change, and nobody says so
+        return (self._proving.environment(commit, self._tip), self._proving.level, self._proving.network, machine)
 
     def _memory(self) -> Runs:
         return Runs(self._stage.shop.home.folder / "runs")
@@ -271,6 +298,8 @@ class _Verification:
 
     def _script_in(self, planned: Planned, place: RunFrom, here: Worktree, agent: Worktree, tree: str) -> Reply:
         script = planned.script or ""
+        if (why := broken(script)) is not None:
+            return Reply(status="error", told=(why,))
         task = {
             "agent_id": self._subject.spec.task.agent_id or "",
             "task_toml": str(self._task_file()),
@@ -282,17 +311,17 @@ class _Verification:
         remove(helpers)
         helpers.mkdir()
         folders = folders_of(planned.capability, planned.lists, helpers)
-        reads = (str(Path(script).parent), *(each for each in (agent.path, folders.helpers, folders.patterns) if each))
+        reads = (str(Path(script).parent), agent.path, agent.git_dir, folders.helpers, folders.patterns)
         work = Work(
-            argv=program_of(script),
+            argv=verify_argv(script),
             command=Path(script).name,
             timeout_s=planned.timeout_s,
-            env=environment(task, planned.parameters, PROGRAMS, folders),
+            env=verify_env(task, planned, folders),
             reads=(*reads, task["task_toml"]),
             strict=True,
         )
         done = self._proving.run_in(work, here, tree)
-        self._runs[tree, f"{planned.capability} {place}"] = done
+        self._runs[tree, f"{planned.capability}\0{place}"] = done  # no command holds a NUL
         if done.changed:
             told = f"it changed the tree that it checks: {', '.join(done.changed)}"
             return Reply(status="error", told=(told,))
@@ -310,17 +339,37 @@ class _Verification:
         return self._blobs.is_at(self._subject.staged.base, path)
 
     def outlines(self, files: Sequence[tuple[str, str]]) -> Sequence[Outline]:
-        """What parsers see, in a process of their own: what they read is an agent's."""
+        """What parsers see, in a process of their own: what they read is an agent's. Raises WorldFault.
+
+        So many bytes at a time, and no more than so many: one blob can stand under ten thousand names.
+        """
         missing = [each for each in dict.fromkeys(files) if each not in self._outlines]
-        if missing:
-            given = [{"path": path, "data": self._blobs.read(blob, LARGEST_SOURCE) or b""} for path, blob in missing]
-            said = self._proving.child((sys.executable, *GRAMMAR), msgspec.json.encode(given), PARSED_S)
-            self._outlines.update(zip(missing, msgspec.json.decode(said, type=list[Outline]), strict=True))
+        batch: dict[tuple[str, str], bytes] = {}
+        size = altogether = 0
+        for each in missing:
+            batch[each] = self._blobs.read(each[1], LARGEST_SOURCE) or b""
+            size += len(batch[each])
+            altogether += len(batch[each])
+            if altogether > PARSED:
+                raise WorldFault(f"the candidate changes more than {PARSED // MB} MB of files: too much to be parsed")
+            if size > PARSED_AT_ONCE:
+                self._parse(batch)
+                batch, size = {}, 0
+        self._parse(batch)
         return [self._outlines[each] for each in files]
+
+    def _parse(self, batch: Mapping[tuple[str, str], bytes]) -> None:
+        if batch:
+            given = msgspec.json.encode([{"path": path, "data": data} for (path, _), data in batch.items()])
+            said = self._proving.child((sys.executable, *GRAMMAR), given, PARSED_S)
+            self._outlines.update(zip(batch, msgspec.json.decode(said, type=list[Outline]), strict=True))
 
 
 LARGEST_SOURCE: Final = 2 * 1024 * 1024 + 1
 """A byte more than a parser takes: what is larger is told as such."""
+PARSED_AT_ONCE: Final = 16 * MB
+PARSED: Final = 256 * MB
+"""Bytes of one candidate that are parsed, before and after."""
 
 
 class _Commands:

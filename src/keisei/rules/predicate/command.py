@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from keisei.records.verification import CommandRun, Planned, Reply
-from keisei.rules.output import essence, short, tail, telling
+from keisei.rules.output import essence, faults, short, tail, telling
+from keisei.rules.predicate.gap import has_gap
 from keisei.rules.predicate.port import Commands
 
 UNFIT: Final = (126, 127)
@@ -98,6 +99,13 @@ def _judge(commands: Commands, line: str) -> Reply:
 
 
 def is_no_worse(run: CommandRun, base: CommandRun) -> bool:
-    """Whether a red run ends as it does on main and prints nothing that main does not print. Silence proves nothing."""
+    """Whether a red run ends as it does on main and prints nothing that main does not print.
+
+    Silence proves nothing, and neither does an output of which a part is missing.
+    """
+    if has_gap(run.output):
+        return False
+    if faults(run.output) > faults(base.output):
+        return False
     now, before = essence(run.output), essence(base.output)
     return run.code == base.code and bool(now) and now <= before

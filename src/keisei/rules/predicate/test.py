@@ -78,6 +78,9 @@ def _judge(commands: Commands, command: str, asked: list[_Asked]) -> Reply:
         asked.append(_Asked(now=now, before=before or Counts()))
     if run.code != 0 or (now is not None and now.red):
         return _red(run, now, before)
+    if base.code is None:
+        first = f"{quoted(run)} did not run to its end on main: how many tests are needed cannot be said"
+        return Reply(status="error", told=(first, *tail(base.output)))
     if now is None:
         first = f"{quoted(run)} ends with 0 and prints nothing that can be counted as a test"
         return Reply(status="violated", told=(first, *tail(run.output)))

@@ -9,6 +9,7 @@ from keisei.records.verification import CommandRun, Planned, Reply
 from keisei.rules.output import everything, plain, short
 from keisei.rules.pattern import is_tame, matches
 from keisei.rules.predicate.command import is_fit, quoted, unnamed, unsound
+from keisei.rules.predicate.gap import has_gap
 from keisei.rules.predicate.port import Commands
 
 LONGEST: Final = 1000
@@ -33,6 +34,9 @@ def warnings(planned: Planned, commands: Commands) -> Reply:
         run = commands.merged(command)
         if (reply := unsound(run)) is not None:
             return reply
+        if has_gap(run.output):
+            told = f"{quoted(run)} prints so much that its middle is not kept: its warnings cannot be counted"
+            return Reply(status="error", told=(told,))
         base = commands.base(command)
         now += _warnings(run, patterns)
         before += _warnings(base, patterns) if is_fit(base) else []
