@@ -286,7 +286,7 @@ def test_with_respawn_a_new_task_takes_over(harbour, hands):
     told = harbour.json("land", "reject", landing, "--respawn", "--reason", "once more")
 
     assert (told["status"], told["respawned_as"]) == ("rejected", "task-2")
-    assert hands.asked == [("respawn", landing, "once more", "operator")]
+    assert hands.asked == [("respawn", landing)]
 
 
 def test_what_was_rejected_before_can_be_taken_over_too(harbour, hands):
@@ -299,7 +299,7 @@ def test_what_was_rejected_before_can_be_taken_over_too(harbour, hands):
         f"{landing} rejected: no",
         "task task-2 takes over: `keisei task watch task-2` follows it",
     ]
-    assert hands.asked == [("respawn", landing, "", "operator")]
+    assert hands.asked == [("respawn", landing)]
 
 
 def test_what_has_landed_is_not_rejected(harbour, hands):

@@ -7,6 +7,7 @@ from types import ModuleType
 import pytest
 
 from keisei.records.error import OperatorError, Refused
+from keisei.wiring import verify_alone
 from tests.cli.foreground import Held
 from tests.cli.landing import TREE, finding
 
@@ -22,6 +23,7 @@ class Eyes(ModuleType):
         self.says = [finding()]
         self.asked = []
         self.Alone = dict
+        self.rules_of, self.is_inside = verify_alone.rules_of, verify_alone.is_inside
         monkeypatch.setitem(sys.modules, self.__name__, self)
 
     def verify_task(self, _settings, catalog, alone):
@@ -286,8 +288,9 @@ def test_every_failure_is_one_line_and_exit_2(shell, surrounded, fault):
     assert "Traceback" not in done.err
 
 
-def test_one_that_has_no_predicate_has_not_held(shell, surrounded):
-    surrounded.says = []
+@pytest.mark.parametrize("said", [[], [finding("engine::merge")]], ids=["nothing", "that it merges"])
+def test_one_that_has_no_predicate_has_not_held(shell, surrounded, said):
+    surrounded.says = said
 
     assert asked(shell, "tools::deny-tools").code == 2
 
@@ -342,3 +345,89 @@ def test_one_capability_is_asked_of_a_real_worktree(place):
 
     assert (done.code, done.err.startswith("FAIL scope::files-whitelist: "), done.err.count("\n")) == (2, True, 1)
     assert (unknown.code, unknown.err.startswith("FAIL scope::nothing: "), unknown.err.count("\n")) == (2, True, 1)
+
+
+def test_one_that_has_no_predicate_is_told_so_of_a_real_worktree(place):
+    folder = place.shell.folder
+    for name, value in {"TASK_TOML": folder / "task.toml", "WORKTREE_PATH": folder / "work tree"}.items():
+        place.shell.setenv(name, value)
+    place.shell.setenv("MAIN_REPO", place.folder)
+
+    done = asked(place.shell, "tools::deny-tools")
+
+    assert (done.code, done.err) == (2, "FAIL tools::deny-tools: it has no predicate that is asked on return\n")
+
+
+def test_the_work_as_it_is_need_not_go_together_with_main(place):
+    folder = place.shell.folder
+    words = (folder / "task.toml", folder / "work tree", "--main-repo", place.folder)
+    (folder / "work tree/src/both.txt").write_text("theirs")
+    (place.folder / "src/both.txt").write_text("ours")
+    place.git("add", "-A")
+    place.git("commit", "-q", "-m", "ours")
+
+    merged = verify(place.shell, "keisei", *words)
+    alone = verify(place.shell, "keisei", *words, "--mode", "worktree")
+
+    assert (merged.code, "violated        engine::merge" in merged.out) == (2, True)
+    assert (alone.code, "engine::merge" in alone.out) == (0, False)
+
+
+LAX = '[role]\nname = "confined"\ndescription = "Everything."\n[capabilities]\nrequired = []\n[tools]\nallowed = []\n'
+
+
+@pytest.fixture
+def lax(place):
+    """The worktree of an agent that has written rules of its own, and works outside its scope."""
+    work = place.shell.folder / "work tree"
+    (work / ".keisei/roles").mkdir(parents=True, exist_ok=True)
+    (work / ".keisei/roles/confined.toml").write_text(LAX)
+    (work / "README").write_text("outside")
+    place.shell.cd(work)
+    return work
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["beside it", "in it"])
+def test_the_rules_are_never_those_of_the_worktree_where_we_are(place, lax, inside):
+    task = place.shell.folder / "task.toml"
+    if inside:
+        (lax / "task.toml").write_text(task.read_text())
+
+    done = verify(place.shell, "keisei", "task.toml" if inside else "../task.toml", ".")
+
+    assert (done.code, "violated        scope::files-whitelist" in done.out) == (2, True), done
+    assert ("in the worktree that it judges" in done.err) is inside
+
+
+def test_a_worktree_that_says_it_is_another_repository_is_not_believed(place, lax):
+    task = place.folder / "task.toml"
+    task.write_text((place.shell.folder / "task.toml").read_text())
+    (lax / ".git").unlink()
+    place.git("init", "-q", "-b", "main", str(lax))
+    place.git("-C", str(lax), "add", "-A")
+    place.git("-C", str(lax), "commit", "-q", "-m", "all of it was here before")
+
+    done = verify(place.shell, "keisei", task, lax)
+
+    assert (done.code, done.out) == (1, "")
+    assert "is no worktree of the repository in" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("checkout", "-q", "--orphan", "new"), "is no checkout of a commit"),
+        (("checkout", "-q", "--orphan", "new", "commit"), "has no commit in common with main"),
+    ],
+    ids=["no commit", "a history of its own"],
+)
+def test_work_that_did_not_begin_on_main_is_one_clear_error(place, words, told):
+    work = place.shell.folder / "work tree"
+    place.git("-C", str(work), *words[:4])
+    if "commit" in words:
+        place.git("-C", str(work), "commit", "-q", "-m", "new")
+
+    done = verify(place.shell, "keisei", place.shell.folder / "task.toml", work, "--main-repo", place.folder)
+
+    assert (done.code, done.out) == (1, "")
+    assert told in done.err

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from keisei.demo.place import MARK, MARK_TEXT, PREFIX
+from keisei.demo.place import MARK, MARK_TEXT, PREFIX, made
 from keisei.demo.script import CHANGED, STOLEN
 from tests.system.agency import git
 from tests.system.harness import PATH, program
@@ -285,6 +285,30 @@ def test_clean_removes_folders_of_demos_and_nothing_else(demo, tmp_path):
     assert (done.returncode, done.stdout) == (0, f"removed {ours}\n")
     assert sorted(demo.left()) == [f"{PREFIX}{name}" for name in ("b", "c", "d", "link")]
     assert (elsewhere / MARK).exists()
+
+
+@pytest.mark.parametrize(("mark", "left"), [(MARK_TEXT, False), ("mine\n", True)], ids=["its own", "another's"])
+def test_clean_removes_the_sockets_of_a_demo_that_was_killed(demo, tmp_path, mark, left):
+    ours, sockets = demo.temporary / f"{PREFIX}a", tmp_path / f"{PREFIX}sockets"
+    for folder, text in ((ours, MARK_TEXT), (sockets, mark)):
+        folder.mkdir()
+        (folder / MARK).write_text(text)
+    (ours / "run").symlink_to(sockets)
+
+    done = demo.run("--clean")
+
+    assert (done.returncode, done.stdout) == (0, f"removed {ours}\n")
+    assert (demo.left(), sockets.exists()) == ([], left)
+
+
+def test_sockets_that_need_a_shorter_path_are_known_to_the_demo(demo, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(demo.temporary))
+
+    with made() as place:
+        assert place.sockets.parent != place.folder
+        assert (place.folder / "run").resolve() == place.sockets.resolve()
+        assert (place.sockets / MARK).read_text() == MARK_TEXT
+    assert not place.sockets.exists()
 
 
 def test_clean_that_finds_nothing_says_so(demo):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keisei.records.error import IllegalMove, WorldFault
-from keisei.workspace import land
+from keisei.workspace import forward, land
 from keisei.workspace.branch import checkouts, tip_of
 from keisei.workspace.forward import fast_forward
 from keisei.workspace.land import advance, commit, create_branch, drop, keep
@@ -815,3 +815,33 @@ def test_what_landed_is_kept_until_it_is_dropped(ground, common, old, new):
     assert refs(common, "landing") == []
     with pytest.raises(IllegalMove):
         keep(common, "../x", new)
+
+
+@pytest.mark.parametrize("where", ["after the index", "with the index locked", "in a file"])
+def test_git_that_is_killed_leaves_the_checkout_as_it_was(ground, old, new, monkeypatch, where):
+    common = ground.facts().common_dir
+    real = forward.pumped
+
+    def killed(words, *more, **how):
+        if "merge" not in words:
+            return real(words, *more, **how)
+        if where == "after the index":
+            ground.git("read-tree", "-m", "-u", old, new)
+        else:
+            (ground.root / "file").write_text("two\n" if where == "with the index locked" else "t")
+            (ground.root / "new").write_text("n\n" if where == "with the index locked" else "")
+            (ground.root / "src" / "b").unlink()
+            (ground.root / ".git" / "index.lock").touch()
+        return real(["/bin/sh", "-c", "kill -9 $$"], *more, **how)
+
+    monkeypatch.setattr(forward, "pumped", killed)
+    done = advance(common, "main", new, old)
+    monkeypatch.undo()
+
+    assert (done.kind, done.reason) == (
+        "refused",
+        "git was ended by signal 9: `git status` tells whether it has left a lock",
+    )
+    (ground.root / ".git" / "index.lock").unlink(missing_ok=True)
+    assert untouched(ground, old)
+    assert advance(common, "main", new, old).kind == "moved"

@@ -25,6 +25,7 @@ from keisei.library.load import Loaded
 from keisei.library.spawn import ready_task
 from keisei.records.agent import AgentFile
 from keisei.records.error import OperatorError
+from keisei.records.problem import printable
 from keisei.records.task_spec import TaskSpec
 from keisei.records.wallet import joined
 
@@ -165,14 +166,16 @@ def verified(  # noqa: PLR0913 - most calls say the first four
 ) -> "list[FindingRecord]":
     """What the predicates say, in each mode. The rules are those of the project around the task, never the agent's."""
     from keisei.wiring import catalog
-    from keisei.wiring.alone import rules_home
-    from keisei.wiring.verify_alone import Alone, verify_task
+    from keisei.wiring.verify_alone import Alone, is_inside, rules_of, verify_task
 
     own = settings()
-    library = catalog(own, kit_root=kit_root, start=rules_home(own, task, main_repo), warn=say)
+    home, main = rules_of(own, task, worktree, main_repo)
+    if is_inside(task, worktree) and not is_inside(main or worktree, worktree):
+        say(f"{printable(str(task))} is in the worktree that it judges: whoever worked there could have written it")
+    library = catalog(own, kit_root=kit_root, start=home, warn=say)
     found: list[FindingRecord] = []
     for mode in modes:
-        asked = Alone(task=task, worktree=worktree, main_repo=main_repo, mode=mode, report=report, names=names)
+        asked = Alone(task=task, worktree=worktree, main_repo=main, mode=mode, report=report, names=names)
         found += verify_task(own, library, asked)
     return found
 

@@ -151,6 +151,7 @@ def verify(name: str, kit_root: Path | None) -> int:
 def _asked(name: str, kit_root: Path | None) -> "list[FindingRecord]":
     """What the capability's predicate says. Raises OperatorError for a variable that is missing or means nothing."""
     from keisei.cli.agent import MODES, verified
+    from keisei.wiring.verification import MERGE
 
     own = settings()
     if own.task_toml is None or own.worktree_path is None:
@@ -169,7 +170,7 @@ def _asked(name: str, kit_root: Path | None) -> "list[FindingRecord]":
         names=(name,),
         kit_root=kit_root,
     )
-    if not found:
+    if all(each.capability == MERGE for each in found):
         raise OperatorError("it has no predicate that is asked on return")
     return found
 

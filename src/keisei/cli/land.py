@@ -250,7 +250,7 @@ def reject(landing_id: str, reason: str, respawn: bool, as_json: bool) -> int:
         if done.status != "rejected" or not respawn:
             done = turn_down(opened.store, done.landing_id, reason, actor())
         if respawn:
-            task_id = _respawned(opened, done, reason)
+            task_id = _respawned(opened, done)
     if as_json:
         emit_json({**data_of(done), "respawned_as": task_id})
         return 0
@@ -260,11 +260,11 @@ def reject(landing_id: str, reason: str, respawn: bool, as_json: bool) -> int:
     return 0
 
 
-def _respawned(opened: "Desk", landing: "LandingRecord", reason: str) -> "TaskId":
+def _respawned(opened: "Desk", landing: "LandingRecord") -> "TaskId":
     """The task that takes over. A landing that was rejected before is given one too, and the same one every time."""
     from keisei.wiring.landing_revert import respawn
 
-    return respawn(_shop(opened), landing.landing_id, reason, actor())
+    return respawn(_shop(opened), landing.landing_id)
 
 
 @group.command("revert")

@@ -116,7 +116,7 @@ def verdict_lines(found: "Mapping[str, Any]") -> list[str]:
     said = found["verdict"]
     if not said["asked"]:
         return []
-    marks = {"failed": "", "warned": " (a warning)"}
+    marks = {"failed": "", "warned": " (a warning)", "unasked": ""}
     return [
         f"verdict: {said['held']} of {said['asked']} held",
         *(

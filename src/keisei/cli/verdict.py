@@ -22,7 +22,10 @@ def newest(findings: "Iterable[FindingRecord]") -> "list[FindingRecord]":
 
 
 def verdict(findings: "Iterable[FindingRecord]") -> dict[str, Any]:
-    """How many of those asked have held, and who has not: `failed` rejects, `warned` does not."""
+    """How many of those asked have held, and who has not: `failed` rejects, `warned` does not.
+
+    What does not apply here, an elevated rule for example, is `unasked`, with the reason.
+    """
     last = newest(findings)
     asked = [each for each in last if each.status != "not-applicable"]
     against = rejecting(last)
@@ -32,7 +35,13 @@ def verdict(findings: "Iterable[FindingRecord]") -> dict[str, Any]:
         "asked": len(asked),
         "failed": [_against(each) for each in against],
         "warned": [_against(each) for each in warned],
+        "unasked": [_against(each) for each in last if each.status == "not-applicable" and _is_rule(each)],
     }
+
+
+def _is_rule(finding: "FindingRecord") -> bool:
+    """Whether a capability asks it, and not the engine itself."""
+    return not finding.capability.startswith("engine::")
 
 
 def report(findings: "Sequence[FindingRecord]") -> dict[str, Any]:

@@ -126,10 +126,12 @@ def exit_code(store: "Store", task: "TaskRecord") -> int:
     What its last attempt came to says more than that somebody is asked about it now.
     """
     from keisei.records.answer import ApprovalQuery
+    from keisei.records.move import LandingQuery
     from keisei.rules.landing import rejecting
 
     if task.status == "completed":
-        return EXITS["completed"]
+        landing = next(iter(store.landings(LandingQuery(task_id=task.task_id, limit=1))), None)
+        return VIOLATED if landing is not None and landing.status == "rejected" else EXITS["completed"]
     waiting = store.approvals(ApprovalQuery(task_id=task.task_id))
     if any(each.kind == "budget" for each in waiting):
         return BUDGET

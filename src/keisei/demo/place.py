@@ -8,7 +8,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,8 @@ from keisei.workspace.removal import remove
 PREFIX: Final = "keisei-demo-"
 MARK: Final = ".keisei-demo"
 MARK_TEXT: Final = "This folder was made by `keisei demo`, and `keisei demo --clean` removes it.\n"
+RUN: Final = "run"
+"""The folder of sockets, or a link to it."""
 SHORT: Final = 60
 """Bytes of a folder that doorbells fit into."""
 PASSED_ON: Final = ("LANG", "LC_ALL", "LC_CTYPE", "TERM")
@@ -84,11 +86,11 @@ def made() -> Iterator[Place]:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
     except OSError as error:
         raise WorldFault(f"no temporary folder can be made: {error.strerror or error}", "set TMPDIR") from error
-    sockets = folder / "run"
+    sockets = folder / RUN
     if len(os.fsencode(sockets / "keisei")) > SHORT:
         sockets = Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp"))
     try:
-        with _marked(folder):
+        with _marked(folder), _marked(sockets) if sockets.parent != folder else nullcontext():
             yield _furnished(Place(folder=folder, sockets=sockets))
     except BaseException:
         with suppress(WorldFault, OSError):  # `clean` finds it again
@@ -111,8 +113,12 @@ def _marked(folder: Path) -> Iterator[None]:
 
 def _furnished(place: Place) -> Place:
     """Make its folders, the programs of its agents, and the command that looks at what they left."""
-    for name in ("home", "tmp", "state", "bin", "run"):
-        (place.folder / name).mkdir(mode=0o700, exist_ok=True)
+    for name in ("home", "tmp", "state", "bin"):
+        (place.folder / name).mkdir(mode=0o700)
+    if place.sockets.parent == place.folder:
+        place.sockets.mkdir(mode=0o700)
+    else:
+        (place.folder / RUN).symlink_to(place.sockets)  # so that `clean` finds it, should this process be killed
     python = shlex.quote(interpreter()[0])
     shutil.copy(STANDIN, place.bin / STANDIN.name)
     own = shlex.quote(str(place.bin / STANDIN.name))
@@ -161,6 +167,9 @@ def clean() -> list[Path]:
     top = Path(tempfile.gettempdir())
     found = [each for each in sorted(top.glob(f"{PREFIX}*")) if _is_ours(each)]
     for folder in found:
+        sockets = Path(os.path.realpath(folder / RUN))
+        if sockets.parent != folder.resolve() and sockets.name.startswith(PREFIX) and _is_ours(sockets):
+            _remove(sockets)
         _remove(folder)
     return found
 

@@ -23,6 +23,8 @@ from keisei.records.profile import SubagentProfile
 from keisei.records.report import HarnessError
 from keisei.records.role import EscalationPolicy
 
+JUDGED_AGAIN_S = (1.0, 5.0)
+"""How long is waited before a judgement that the machine failed is asked for again."""
 REASON = 1_000
 """Characters of the reason why an attempt could not be settled."""
 
@@ -76,6 +78,8 @@ class Judged(Struct, frozen=True, kw_only=True):
     """The verified candidate; None where nothing would land."""
     elevated: tuple[str, ...] = ()
     """Rules that did not hold for this task."""
+    elevated_because: str | None = None
+    """Why, as its author says."""
     ledger_row: str | None = None
     """The sentence the agent has for the ledger, in its own words."""
 
@@ -111,6 +115,8 @@ class Stand(Struct, frozen=True, kw_only=True):
     """Why a task is not to run after all; None where it is."""
     budget: BudgetPolicy | None = None
     """What tasks may spend that name no budget."""
+    wait: Callable[[float], object] = lambda _seconds: None
+    """Waits, unless this runner ends what it has."""
 
 
 def carry(stand: Stand, claimed: Claimed) -> Settled:
@@ -155,10 +161,11 @@ def _held(stand: Stand, claimed: Claimed, reason: str) -> Settled:
 def finish(stand: Stand, claimed: Claimed) -> Settled:
     """Judge and settle an attempt whose harness has returned: here, or in the runner that takes over."""
     try:
-        judged = stand.workshop.judge(claimed)
+        judged = _judged(stand, claimed)
     except KeiseiError as error:
-        if stand.stopping() and not stand.store.is_canceled(claimed.task.task_id):
-            return "lost"  # what the agent returned is kept, and the next runner judges it
+        passes = isinstance(error, WorldFault) and error.retryable
+        if (stand.stopping() or passes) and not stand.store.is_canceled(claimed.task.task_id):
+            return "lost"  # what the agent returned is kept, and whoever finds it next judges it
         return _refused(stand, claimed, error)
     ended = Ended(
         claimed=claimed,
@@ -175,10 +182,23 @@ def finish(stand: Stand, claimed: Claimed) -> Settled:
         questions=judged.questions,
         proposal=judged.proposal,
         elevated=judged.elevated,
+        elevated_because=judged.elevated_because,
         ledger_row=judged.ledger_row,
         overspent=overspent(stand.store, claimed, stand.budget),
     )
     return _settled(stand, claimed, ended)
+
+
+def _judged(stand: Stand, claimed: Claimed) -> Judged:
+    """The judgement, asked for again where the machine or the store fails for a moment: no agent is run for that."""
+    for wait_s in JUDGED_AGAIN_S:
+        try:
+            return stand.workshop.judge(claimed)
+        except WorldFault as fault:
+            if not fault.retryable or stand.stopping():
+                raise
+            stand.wait(wait_s)
+    return stand.workshop.judge(claimed)
 
 
 def _breaker(store: Books, claimed: Claimed) -> Breaker | None:

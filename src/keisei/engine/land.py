@@ -5,6 +5,7 @@ A landing that fails never edits its task: what is to be tried again is a new ta
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 
 from msgspec import Struct
@@ -32,6 +33,13 @@ EVENTS: Final[Mapping[LandingStatus, EventType]] = {
 }
 """What is told of each place a landing comes to; that it is being merged is told by what comes of it."""
 MOST_RESPAWNS: Final = 100
+NEXT: Final[Mapping[LandingStatus, str]] = {
+    "landing": "it is being merged: `keisei land show` says what comes of it, and `keisei land revert` takes it back",
+    "landed": "`keisei land revert` takes it back",
+    "rejected": "`keisei land reject --respawn` has a new task take over",
+    "reverted": "queue its task anew with `keisei task retry`, if it is wanted after all",
+}
+"""What can be done where there is nothing to decide."""
 LOOKED_AT: Final = ("diff.patch", "findings.json", "last-message.txt")
 
 
@@ -46,6 +54,8 @@ class Proposal(Struct, frozen=True, kw_only=True):
     """The tree that was verified."""
     before: str
     """The commit it was merged with."""
+    plan: str
+    """What was asked, as a digest."""
     ruling: Ruling
     """Merge or hold."""
 
@@ -63,6 +73,7 @@ def proposed(
         candidate_commit=proposal.commit,
         tree=proposal.tree,
         before_commit=proposal.before,
+        plan=proposal.plan,
         after_commit=None,
         status="held" if holds else "queued",
         reason=proposal.ruling.reason if holds else None,
@@ -71,7 +82,13 @@ def proposed(
     )
 
 
-def announced(landing: LandingRecord, policy: ProjectApprovals, new_id: Callable[[], str], actor: str) -> Beside:
+def announced(
+    landing: LandingRecord,
+    policy: ProjectApprovals,
+    new_id: Callable[[], str],
+    actor: str,
+    evidence: Mapping[str, str] = MappingProxyType({}),
+) -> Beside:
     """What is written beside a landing that has come to a place: its event, its ledger row, and who is asked."""
     asked = _asked(landing, policy, new_id) if landing.status == "held" else NOTHING
     kind = EVENTS[landing.status]
@@ -79,7 +96,11 @@ def announced(landing: LandingRecord, policy: ProjectApprovals, new_id: Callable
     event = NewEvent(event_type=kind, task_id=landing.task_id, attempt_id=landing.attempt_id, detail=detail)
     return Beside(
         events=(event, *asked.events),
-        ledger=(NewEntry(kind=kind, actor=actor, subject=landing.landing_id, body=_body(landing)),),
+        ledger=(
+            NewEntry(
+                kind=kind, actor=actor, subject=landing.landing_id, body={**_body(landing), "evidence": dict(evidence)}
+            ),
+        ),
         outbox=asked.outbox,
         approvals=asked.approvals,
     )
@@ -137,9 +158,13 @@ def _decided(store: Store, landing_id: LandingId, said: ApprovalStatus, reason: 
     wanted = ("held",) if status == "queued" else ("held", "queued")
     for _ in range(RACES):
         landing = known(store, landing_id)
+        if said == "approved" and landing.status == "queued":
+            return landing  # somebody was quicker, or nobody was to be asked: it lands in its turn
         if landing.status not in wanted:
-            raise Refused(f"landing {landing_id} is {landing.status}: there is nothing to decide any more")
+            message = f"landing {landing_id} is {landing.status}: there is nothing to decide any more"
+            raise Refused(message, NEXT.get(landing.status))
         changes: dict[str, Any] = {"decided_by": actor, "approved": status == "queued"}
+        changes["approved_tree"] = landing.tree if status == "queued" else landing.approved_tree
         changes["reason"] = None if status == "queued" else _line(reason or f"rejected by {actor}")
         after = moved(landing, status, store.now(), **changes)
         beside = announced(after, ProjectApprovals(), _no_id, actor)
@@ -181,18 +206,20 @@ class Office(Struct, frozen=True, kw_only=True):
     """Who moves them."""
 
 
-def move(
+def move(  # noqa: PLR0913 - what moves, where to, and what is written with it
     office: Office,
     landing: LandingRecord,
     status: LandingStatus,
     *,
     findings: tuple[FindingRecord, ...] = (),
     tasks: tuple[NewTask, ...] = (),
+    evidence: Mapping[str, str] = MappingProxyType({}),
     **changes: object,
 ) -> LandingRecord | None:
     """Move a landing, with its event and its ledger row; None where it is elsewhere by now."""
     after = moved(landing, status, office.store.now(), **changes)
-    beside = announced(after, office.policy, office.new_id, office.actor) if status in EVENTS else NOTHING
+    told = status in EVENTS
+    beside = announced(after, office.policy, office.new_id, office.actor, evidence) if told else NOTHING
     order = LandingMove(
         landing=after,
         was=landing.status,

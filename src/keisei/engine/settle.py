@@ -73,6 +73,8 @@ class Ended(Struct, frozen=True, kw_only=True):
     """The verified candidate; it lands, or waits for a person, only where the task is completed."""
     elevated: tuple[str, ...] = ()
     """Rules that did not hold for this task: they stand in the ledger."""
+    elevated_because: str | None = None
+    """Why, as its author says."""
     ledger_row: str | None = None
     """The sentence the agent has for the ledger: it stands there as its own words."""
     asks: bool = True
@@ -285,7 +287,7 @@ def _entry(ended: Ended, after: TaskRecord, attempt: TaskAttempt) -> NewEntry:
         "adapter_id": attempt.adapter_id,
         "bundle_id": attempt.bundle_id,
         "findings": [{"capability": each.capability, "status": each.status} for each in ended.findings],
-        **({"elevated": list(ended.elevated)} if ended.elevated else {}),
+        **({"elevated": list(ended.elevated), "because": ended.elevated_because} if ended.elevated else {}),
         **({"agent_said": ended.ledger_row} if ended.ledger_row else {}),
         "evidence": dict(ended.evidence),
     }

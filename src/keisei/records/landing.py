@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Literal
 
-from keisei.records.form import GitObject, Line, Record, Text, Timestamp, default, when
+from keisei.records.form import GitObject, Line, Record, Sha256, Text, Timestamp, default, when
 from keisei.records.id import AttemptId, LandingId, TaskId
 
 LandingStatus = Literal["held", "queued", "landing", "landed", "rejected", "reverted"]
@@ -38,6 +38,10 @@ class LandingRecord(Record, frozen=True, kw_only=True):
     """Why it is held or rejected."""
     approved: bool = default(False)
     """A person has said that it may land."""
+    approved_tree: GitObject | None = None
+    """The tree whose findings that person could see."""
+    plan: Sha256 | None = None
+    """What was asked of the tree: a digest of every predicate with its parameters, commands and scripts."""
     decided_by: str | None = None
     """Who approved, rejected or reverted it."""
     revert_commit: GitObject | None = None

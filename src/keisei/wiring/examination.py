@@ -1,5 +1,7 @@
 """Examination: the candidate of an attempt is verified from its evidence, and proposed for landing or put aside."""
 
+import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,6 +19,7 @@ from keisei.records.task_spec import TaskSpec
 from keisei.records.task_type import TaskTypeSpec
 from keisei.records.verification import Difference, Planned, Reply, Said
 from keisei.records.worktree import RepositoryFacts, Worktree
+from keisei.rules.canonical import digest
 from keisei.rules.claim import Claim
 from keisei.rules.evidence import Keys, keys_of
 from keisei.rules.landing import Grounds, Ruling, decide
@@ -30,10 +33,12 @@ from keisei.wiring.policy import Setting, spec_policy
 from keisei.wiring.registry import CatalogRegistry
 from keisei.wiring.returned import Returned, decoded, returned_of
 from keisei.wiring.shop import Result, Shop
-from keisei.wiring.verification import VERIFY, Stage, Subject, Verified, verify_candidate
+from keisei.wiring.verification import VERIFY, Stage, Subject, Verified, commands_of, verify_candidate
 from keisei.workspace.merge import is_ancestor
 from keisei.workspace.ref import ATTEMPT, find_ref, name_of, set_ref
 
+OWN: Final = "keisei/"
+"""How a branch begins that is made for one candidate."""
 NO_WORKTREE: Final = "not asked: the attempt worked without a worktree, so there is no candidate"
 LARGEST: Final = 1_048_576
 
@@ -47,6 +52,8 @@ class Inquest(NamedTuple):
     claimed: Claimed
     hold: Hold
     worktree: Worktree | None = None
+    branch: str | None = None
+    """The branch it is to land on; None for the project's main."""
 
     @property
     def keys(self) -> Keys:
@@ -62,6 +69,8 @@ class Examined(NamedTuple):
     """None where there is no candidate."""
     returned: Returned | None = None
     facts: RepositoryFacts | None = None
+    plan: str = ""
+    """What was asked, as a digest."""
     elevated: tuple[str, ...] = ()
     ledger_row: str | None = None
 
@@ -82,7 +91,8 @@ def examine(inquest: Inquest) -> Examined:
     if shop.yard is None or returned is None or returned.staged is None:
         findings = tuple(_unasked(inquest, planned, said) for planned in policy.verifies)
         return Examined(findings, returned=returned, elevated=policy.elevated, ledger_row=row)
-    facts = shop.yard.facts(looks=False)
+    shop.yard.level(inquest.registry.material.resolved_role(spec.task.role).isolation)
+    facts = shop.yard.facts(looks=False, main=inquest.branch)
     subject = Subject(
         attempt_id=claimed.attempt.attempt_id,
         staged=returned.staged,
@@ -94,7 +104,8 @@ def examine(inquest: Inquest) -> Examined:
         worktree=inquest.worktree,
     )
     verified = verify_candidate(Stage(shop, shop.yard, facts, inquest.hold), subject)
-    return Examined(tuple(verified.findings), verified, returned, facts, policy.elevated, row)
+    plan = plan_digest(inquest, spec, policy)
+    return Examined(tuple(verified.findings), verified, returned, facts, plan, policy.elevated, row)
 
 
 class Examination:
@@ -118,6 +129,21 @@ def plan_of(inquest: Inquest, spec: TaskSpec) -> Policy:
     """The policy of a task, with its verifies. Raises AuthorError, OperatorError."""
     root = inquest.shop.home.root or Path.cwd()
     return spec_policy(inquest.registry.catalog, spec, Setting(root, root, None))
+
+
+def plan_digest(inquest: Inquest, spec: TaskSpec, policy: Policy) -> str:
+    """What is asked: every predicate with its parameters, the commands they run, and the text of their scripts."""
+    project = inquest.shop.home.file
+    commands = [commands_of(kind, spec.verification, project.commands) for kind in ("check", "test")]
+    scripts = [_text(each.script) for each in policy.verifies if each.script is not None]
+    asked = msgspec.to_builtins((policy.verifies, policy.elevated, commands, scripts, project.verification))
+    return digest({"asked": asked})
+
+
+def _text(script: str) -> str:
+    with suppress(OSError):
+        return hashlib.sha256(Path(script).read_bytes()).hexdigest()
+    return ""
 
 
 def _unasked(inquest: Inquest, planned: Planned, said: Said) -> FindingRecord:
@@ -191,6 +217,7 @@ def propose(
         commit=returned.staged.commit,
         tree=verified.tree,
         before=verified.tip,
+        plan=examined.plan,
         ruling=ruling,
     )
 
@@ -209,8 +236,9 @@ def waits(facts: RepositoryFacts, base: str, questions: tuple[str, ...], escalat
 def _own_branch(inquest: Inquest) -> str:
     own = inquest.claimed.task.payload.get("task")
     name = own.get("agent-id") if isinstance(own, dict) else None
+    attempt_id = inquest.claimed.attempt.attempt_id
     good = isinstance(name, str) and ATTEMPT.fullmatch(name) is not None
-    return f"keisei/{name if good else inquest.claimed.attempt.attempt_id}"
+    return f"{OWN}{name}-{attempt_id[-8:]}" if good else f"{OWN}{attempt_id}"
 
 
 def put_aside(inquest: Inquest) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
+from keisei.records.id import LandingId
 from keisei.wiring.leftover import Leftover, Premises
 from keisei.wiring.site import keep_work
 from keisei.workspace.pool import Pool, Slot
@@ -74,6 +75,14 @@ def references(around: Premises) -> Iterator[Leftover]:
             if over is not None and over < around.stale_before:
                 reason = f"its task is over for more than {around.limits.keep_days} days"
                 yield Leftover("ref", kept.ref, 0, reason, _dropping(common_dir, kept))
+    for kept in refs(common_dir, "landing"):
+        landing = around.store.landing(LandingId(kept.attempt))
+        if (
+            landing is not None
+            and landing.status not in ("queued", "landing")
+            and kept.committed_at < around.stale_before
+        ):
+            yield Leftover("ref", kept.ref, 0, "its landing is over", _dropping(common_dir, kept))
 
 
 def _dropping(common_dir: str, kept: Kept) -> Callable[[], bool]:

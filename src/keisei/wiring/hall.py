@@ -12,9 +12,11 @@ from keisei.engine.loop import paused_by_loop
 from keisei.engine.office import Office
 from keisei.engine.ports import Store
 from keisei.evidence.file import FileEvidence
-from keisei.records.id import TaskId
+from keisei.records.id import RunnerId, TaskId
+from keisei.records.landing import LandingRecord
 from keisei.records.move import LandingQuery
 from keisei.records.project import ProjectApprovals, ProjectRunner
+from keisei.rules.evidence import keys_of
 from keisei.rules.retry import Backoff
 from keisei.settings import Settings
 from keisei.wiring import catalog
@@ -24,7 +26,7 @@ from keisei.wiring.execute import Hold
 from keisei.wiring.fresh import new_id
 from keisei.wiring.probe import Prober
 from keisei.wiring.registry import CatalogRegistry, defaults_of
-from keisei.wiring.runner import Hall, Line, Options, Runner
+from keisei.wiring.runner import Hall, Line, Options, Runner, host
 from keisei.wiring.salvage import salvage
 from keisei.wiring.sensor import Sensing
 from keisei.wiring.shop import Shop, shared_folder
@@ -96,16 +98,43 @@ def shop_runner(shop: Shop, options: Options, tell: Callable[[Line], None], *, s
     return Runner(hall, options)
 
 
-def _land(shop: Shop, tell: Callable[[Line], None], hold: Hold, runner_id: str, only: tuple[TaskId, ...] | None) -> int:
+def _land(  # noqa: PLR0913, PLR0917 - who lands, what, and for how long
+    shop: Shop,
+    tell: Callable[[Line], None],
+    hold: Hold,
+    runner_id: str,
+    only: tuple[TaskId, ...] | None,
+    goes_on: Callable[[], bool],
+) -> int:
     from keisei.wiring.landing import Desk, land_queued  # noqa: PLC0415 - most runners land nothing for hours
 
-    return land_queued(Desk(shop, hold, runner_id, tell), only)
+    return land_queued(Desk(shop, hold, runner_id, tell), only, goes_on)
 
 
 def waiting(shop: Shop, only: tuple[TaskId, ...] | None = None) -> bool:
-    """Whether something is queued, or was being landed by somebody who is gone."""
-    found = shop.store.landings(LandingQuery(statuses=("landing", "queued"), limit=MOST_LANDINGS))
-    return any(only is None or each.task_id in only for each in found)
+    """Whether something is queued to land here, or was being landed by somebody who is gone."""
+    return bool(open_landings(shop, only))
+
+
+def open_landings(shop: Shop, only: tuple[TaskId, ...] | None = None) -> list[LandingRecord]:
+    """What is queued or being landed, oldest first, of these tasks or of all.
+
+    What another machine's runner has made is not ours: its repository, its evidence and its lock are there.
+    """
+    open_ones = LandingQuery(statuses=("landing", "queued"), oldest=True, limit=MOST_LANDINGS)
+    found = [each for each in shop.store.landings(open_ones) if only is None or each.task_id in only]
+    if not found:
+        return []
+    here = host().partition("/")[0]
+    away = {each.runner_id for each in shop.store.runners(gone=True) if each.host.partition("/")[0] != here}
+    return [each for each in found if not away or not _is_away(shop, each, away)]
+
+
+def _is_away(shop: Shop, landing: LandingRecord, away: set[RunnerId]) -> bool:
+    attempt = shop.store.attempt(landing.attempt_id)
+    if attempt is None or attempt.runner_id not in away:
+        return False
+    return not shop.evidence.keys(keys_of(attempt.attempt_id, attempt.started_at).folder)
 
 
 def disk_is_full(yard: Yard | None) -> str | None:

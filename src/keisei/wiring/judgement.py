@@ -51,7 +51,8 @@ def judged(shop: Shop, claimed: Claimed, hold: Hold, worktree: Worktree | None =
     claim = decode(result.report, result.ended, complete_by_exit_code=by_exit_code and plain)
     findings, artifacts = _verified(shop, claimed, spec, claim, keys)
     profile = registry.profile(claimed.task.requested_profile_id)
-    escalation = registry.escalation(profile.role)
+    file = task_file(spec, claimed.task)
+    escalation = registry.escalation(file.task.role if file is not None else profile.role)
     claims = claim.outcome.status == "completed"
     held = _examined(shop, registry, spec, claimed, hold, worktree) if claims else None
     findings += held.examined.findings if held is not None else ()
@@ -76,7 +77,8 @@ def judged(shop: Shop, claimed: Claimed, hold: Hold, worktree: Worktree | None =
         escalation=escalation,
         questions=claim.questions,
         proposal=held.proposed(findings, claim, escalation) if held is not None and accepted else None,
-        elevated=held.examined.elevated if held is not None else (),
+        elevated=file.elevate.capabilities if file is not None and file.elevate is not None else (),
+        elevated_because=file.elevate.reason if file is not None and file.elevate is not None else None,
         ledger_row=held.examined.ledger_row if held is not None else None,
     )
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from keisei.engine.gather import task_file
@@ -21,13 +22,18 @@ from keisei.records.error import KeiseiError, OperatorError, WorldFault
 from keisei.records.finding import FindingRecord
 from keisei.records.id import LandingId, TaskId
 from keisei.records.landing import LandingRecord
-from keisei.records.move import Claimed, LandingQuery
+from keisei.records.move import Claimed
 from keisei.records.project import ProjectApprovals, ProjectLanding
+from keisei.records.role import EscalationPolicy
+from keisei.records.task_spec import TaskSpec
 from keisei.records.verification import RunFrom
 from keisei.records.worktree import RepositoryFacts
-from keisei.rules.landing import Grounds, Ruling, decide
-from keisei.wiring.examination import Inquest, examine, plan_of, put_aside, waits
+from keisei.rules.claim import cut
+from keisei.rules.landing import FINE, REASON, Grounds, Ruling, decide, rejecting, spoken
+from keisei.rules.policy import Policy
+from keisei.wiring.examination import OWN, Examined, Inquest, examine, plan_digest, plan_of, put_aside, waits
 from keisei.wiring.execute import Hold
+from keisei.wiring.hall import open_landings
 from keisei.wiring.returned import returned_of
 from keisei.wiring.runner import Line
 from keisei.wiring.shop import Shop
@@ -39,6 +45,8 @@ from keisei.workspace.land import Advanced, advance, commit, create_branch, drop
 from keisei.workspace.merge import is_ancestor, tree_of
 
 LOCK: Final = "landing.lock"
+ANSWERS: Final = ("held", "violated", "not-applicable")
+"""What a predicate says that could be asked."""
 LOOK_S: Final = 0.1
 TRIES: Final = 20
 """How often a candidate is merged anew because main has moved meanwhile."""
@@ -75,6 +83,8 @@ class Proof(NamedTuple):
     grounds: Grounds
     fresh: tuple[FindingRecord, ...]
     """Findings that are not in the store yet."""
+    plan: str
+    """What was asked, as a digest."""
 
 
 def hold_of(name: str, left_s: Callable[[], float], switch: Switch | None = None) -> Hold:
@@ -85,15 +95,15 @@ def hold_of(name: str, left_s: Callable[[], float], switch: Switch | None = None
 # --- the queue --------------------------------------------------------------------------------------------------------
 
 
-def land_queued(desk: Desk, only: tuple[TaskId, ...] | None = None) -> int:
-    """Land what is queued, oldest first, until nothing is or somebody pulls the switch. How many were dealt with.
+def land_queued(desk: Desk, only: tuple[TaskId, ...] | None = None, goes_on: Callable[[], bool] = lambda: True) -> int:
+    """Land what is queued, oldest first, until nothing is, it is not to go on, or the switch is pulled. How many were.
 
     Nothing happens where another process lands. A landing that the machine or the repository fails is held, and says
     why; the others go on.
     """
     done = 0
     with locked(desk.shop) as mine:
-        while mine and not desk.hold.switch.pulled.is_set():
+        while mine and goes_on() and not desk.hold.switch.pulled.is_set():
             landing = _next(desk, only)
             if landing is None:
                 break
@@ -102,21 +112,24 @@ def land_queued(desk: Desk, only: tuple[TaskId, ...] | None = None) -> int:
     return done
 
 
-def _open(shop: Shop) -> list[LandingRecord]:
-    return shop.store.landings(LandingQuery(statuses=("landing", "queued"), oldest=True, limit=500))
-
-
 def _next(desk: Desk, only: tuple[TaskId, ...] | None) -> LandingRecord | None:
     """What was begun comes first: it may be done already."""
-    found = [each for each in _open(desk.shop) if only is None or each.task_id in only]
+    found = open_landings(desk.shop, only)
     return next(iter(sorted(found, key=lambda each: each.status != "landing")), None)
 
 
 @contextmanager
 def locked(shop: Shop, patience: Callable[[], bool] = lambda: False) -> Iterator[bool]:
-    """The project's landings are ours; False where another process has them and there is no patience for it."""
+    """The project's landings are ours; False where another process has them and there is no patience for it.
+
+    Raises WorldFault where there can be no lock.
+    """
     make_folder(shop.home.folder)
-    handle = os.open(shop.home.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = shop.home.folder / LOCK
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise WorldFault(f"`{path}` cannot be opened: {error.strerror or error}", retryable=True) from error
     try:
         yield _taken(handle, patience)
     finally:
@@ -140,7 +153,7 @@ def land_now(shop: Shop, landing_id: LandingId, tell: Tell, actor: str = "operat
     desk = Desk(shop, hold_of(landing_id, lambda: FOREVER_S), actor, tell)
     with locked(shop, lambda: known(shop.store, landing_id).status in ("queued", "landing")) as mine:
         landing = known(shop.store, landing_id)
-        if mine and landing.status in ("queued", "landing"):
+        if mine and any(each.landing_id == landing_id for each in open_landings(shop, (landing.task_id,))):
             land_one(desk, landing)
     return known(shop.store, landing_id)
 
@@ -149,22 +162,42 @@ def land_now(shop: Shop, landing_id: LandingId, tell: Tell, actor: str = "operat
 
 
 def land_one(desk: Desk, landing: LandingRecord) -> None:
-    """Carry one landing to where it is over or held. Whoever calls has the lock. Raises nothing but what ends a run."""
+    """Carry one landing to where it is over or held. Whoever calls has the lock. Raises where the store is away."""
     try:
         _carried(desk, landing)
-    except WorldFault as fault:
+    except Exception as error:  # noqa: BLE001 - the first in the queue must not stop all others for ever
         if desk.hold.switch.pulled.is_set():
             return  # it stays as it is: whoever takes the lock next goes on
-        _held(desk, landing.landing_id, f"it could not be landed: {fault.message}")
-    except KeiseiError as error:
-        _held(desk, landing.landing_id, f"it could not be landed: {error.message}")
+        told = error.message if isinstance(error, KeiseiError) else f"{type(error).__name__}: {error}"
+        _failed(desk, landing.landing_id, f"it could not be landed: {told}")
+
+
+def _failed(desk: Desk, landing_id: LandingId, reason: str) -> None:
+    """Hold what a fault has stopped, unless the fault came after the branch had moved: then it has landed.
+
+    Where nobody can tell, the commit stays in the row, and is looked for when somebody approves it again.
+    """
+    landing = known(desk.shop.store, landing_id)
+    try:
+        is_there = landing.status == "landing" and _is_there(desk, landing)
+    except KeiseiError:
+        _held(desk, landing_id, reason, after_commit=landing.after_commit)
+        return
+    if is_there:
+        _landed(desk, landing)
+    else:
+        _held(desk, landing_id, reason)
 
 
 def _carried(desk: Desk, landing: LandingRecord) -> None:
-    if landing.status == "landing" and _is_there(desk, landing):
-        _landed(desk, landing)
-        return
     begun = landing if landing.status == "landing" else move(desk.office, landing, "landing")
+    if begun is not None and _is_there(desk, begun):
+        _landed(desk, begun)
+        return
+    if not landing.branch.startswith(OWN) and facts_of(desk.shop, landing.branch).branch != landing.branch:
+        told = f"there is no branch `{landing.branch}` any more: `git branch {landing.branch} COMMIT` makes it again"
+        _held(desk, landing.landing_id, told)
+        return
     for _ in range(TRIES):
         if begun is None:
             return
@@ -180,26 +213,23 @@ def _carried(desk: Desk, landing: LandingRecord) -> None:
 
 def _is_there(desk: Desk, landing: LandingRecord) -> bool:
     """Whether the branch holds the commit already: its process died between the branch and the row."""
-    tip = tip_of(desk, landing.branch)
-    common = facts_of(desk.shop).common_dir
-    return tip is not None and landing.after_commit is not None and is_ancestor(common, landing.after_commit, tip)
-
-
-def tip_of(desk: Desk, branch: str) -> str | None:
-    """The commit a branch stands on; None where there is none."""
-    facts = facts_of(desk.shop)
-    return facts.head if facts.branch == branch else branch_tip(facts.common_dir, branch)
+    if landing.after_commit is None:
+        return False
+    common_dir = facts_of(desk.shop).common_dir
+    tip = branch_tip(common_dir, landing.branch)
+    return tip is not None and is_ancestor(common_dir, landing.after_commit, tip)
 
 
 def _advanced(desk: Desk, landing: LandingRecord, proof: Proof) -> LandingRecord | None:
     """Move the branch. The landing as it is, where main has moved meanwhile; None where it is over."""
     facts, tree = proof.facts, proof.grounds.tree or ""
     if tree == tree_of(facts.common_dir, facts.head):
-        move(desk.office, landing, "rejected", reason=f"{landing.branch} has all of it already", after_commit=None)
+        move(desk.office, landing, "rejected", reason=f"{facts.branch} has all of it already", after_commit=None)
+        forget(desk.shop, landing)
         return None
     made = commit(facts.common_dir, tree, facts.head, message_of(desk, landing), desk.shop.store.now())
     keep(facts.common_dir, landing.landing_id, made)
-    known_now = replace(landing, tree=tree, before_commit=facts.head, after_commit=made, reason=None)
+    known_now = replace(landing, tree=tree, before_commit=facts.head, after_commit=made, plan=proof.plan, reason=None)
     begun = move(desk.office, known_now, "landing", findings=proof.fresh)
     if begun is None:
         return None
@@ -207,15 +237,19 @@ def _advanced(desk: Desk, landing: LandingRecord, proof: Proof) -> LandingRecord
     if done.kind == "moved":
         _landed(desk, begun)
         return None
-    if done.kind == "refused" or landing.branch != facts.branch:
+    if done.kind == "refused":
         _held(desk, landing.landing_id, obstacle(done, landing.branch))
+        return None
+    if landing.branch != facts.branch:
+        told = f"there is a branch `{landing.branch}` already: rename or remove it, and approve again"
+        _held(desk, landing.landing_id, told)
         return None
     return begun
 
 
 def obstacle(done: Advanced, branch: str) -> str:
     """Why a branch was not moved, with the files that are in the way."""
-    told = done.reason or f"`{branch}` stands elsewhere"
+    told = done.reason or f"`{branch}` has moved meanwhile"
     return f"{told}: {', '.join(done.files)}" if done.files else told
 
 
@@ -226,19 +260,23 @@ def _moved(landing: LandingRecord, facts: RepositoryFacts, made: str) -> Advance
 
 
 def _landed(desk: Desk, landing: LandingRecord) -> None:
-    after = move(desk.office, landing, "landed", reason=None)
+    after = move(desk.office, landing, "landed", reason=None, evidence=_evidence(desk, landing))
     forget(desk.shop, landing)
-    if after is not None:
+    if after is None:
+        told = f"{landing.branch} holds it, and its row says something else: `keisei land show {landing.landing_id}`"
+        desk.tell(Line("trouble", landing.task_id, landing.attempt_id, told))
+    else:
         span = f"{(after.before_commit or '')[:12]} -> {(after.after_commit or '')[:12]}"
         desk.tell(Line("landed", after.task_id, after.attempt_id, f"on {after.branch}: {span}"))
 
 
-def _held(desk: Desk, landing_id: LandingId, reason: str) -> None:
+def _held(desk: Desk, landing_id: LandingId, reason: str, after_commit: str | None = None) -> None:
     landing = known(desk.shop.store, landing_id)
     if landing.status in ("queued", "landing"):
-        line = " ".join(reason.split())[:200]
-        move(desk.office, landing, "held", reason=line, approved=False, after_commit=None)
-        forget(desk.shop, landing)
+        line = cut(" ".join(reason.split()), REASON)
+        move(desk.office, landing, "held", reason=line, approved=False, after_commit=after_commit)
+        if after_commit is None:
+            forget(desk.shop, landing)
         desk.tell(Line("held", landing.task_id, landing.attempt_id, line))
 
 
@@ -250,15 +288,28 @@ def forget(shop: Shop, landing: LandingRecord) -> None:
 
 def _ruled(desk: Desk, landing: LandingRecord, proof: Proof, ruling: Ruling) -> None:
     known_now = replace(landing, reason=ruling.reason, after_commit=None)
-    if ruling.decision in ("hold", "merge"):
-        move(desk.office, known_now, "held", findings=proof.fresh, approved=False)
+    forget(desk.shop, landing)
+    kept = _evidence(desk, landing)
+    if ruling.decision in ("hold", "merge") or is_unasked(proof.grounds):
+        seen = replace(known_now, tree=proof.grounds.tree, before_commit=proof.facts.head, plan=proof.plan)
+        move(desk.office, seen, "held", findings=proof.fresh, evidence=kept, approved=False)
         desk.tell(Line("held", landing.task_id, landing.attempt_id, ruling.reason))
         return
     task = respawned(desk.shop.store, landing, TaskId(desk.shop.new_id())) if ruling.decision == "respawn" else None
-    move(desk.office, known_now, "rejected", findings=proof.fresh, tasks=() if task is None else (task,))
+    tasks = () if task is None else (task,)
+    move(desk.office, known_now, "rejected", findings=proof.fresh, tasks=tasks, evidence=kept)
     put_aside(inquest_of(desk, landing))
     desk.shop.store.ring()
     desk.tell(Line("rejected", landing.task_id, landing.attempt_id, ruling.reason))
+
+
+def is_unasked(grounds: Grounds) -> bool:
+    """Whether nothing speaks against a tree but that something could not be asked: a disk was full, time ran out.
+
+    Then a person may have it asked again; what was rejected would be off for good.
+    """
+    against = rejecting(spoken(grounds))
+    return grounds.tree is not None and bool(against) and all(each.status == "error" for each in against)
 
 
 # --- the verdict on the tip -------------------------------------------------------------------------------------------
@@ -269,23 +320,28 @@ def prove(desk: Desk, landing: LandingRecord) -> Proof:
 
     What was said before of the very tree that would land still holds; anything else is asked anew.
     """
-    inquest, facts = inquest_of(desk, landing), facts_of(desk.shop)
+    inquest = inquest_of(desk, landing)
+    facts, spec = facts_of(desk.shop, inquest.branch), spec_of(inquest)
     returned = returned_of(desk.shop, inquest.keys)
     if returned is None or returned.staged is None:
         raise OperatorError(f"the evidence of attempt {landing.attempt_id} is not on this machine")
+    if returned.staged.commit != landing.candidate_commit:
+        raise OperatorError(f"the evidence of attempt {landing.attempt_id} tells of another candidate")
     before = tuple(desk.shop.store.findings(landing.attempt_id))
-    asked = _asked(inquest)
+    policy = plan_of(inquest, spec)
+    plan = plan_digest(inquest, spec, policy)
+    escalation = inquest.registry.escalation(spec.task.role)
+    tries = respawns(desk.shop.store, landing.task_id)
     base = Grounds(
         tree=landing.tree,
-        asked=asked,
+        asked=_asked(policy),
         findings=before,
         auto=desk.policy.auto,
-        approved=landing.approved,
-        waits=waits(facts, returned.staged.base, (), inquest.registry.escalation(_role(inquest))),
-        again=respawns(desk.shop.store, landing.task_id) < desk.policy.respawn,
+        accepted=_seen(before, landing),
+        again=escalation != "fail-fast" and tries < desk.policy.respawn,
     )
-    if landing.before_commit == facts.head and landing.tree is not None and _is_answered(base):
-        return Proof(facts, base, ())
+    if (landing.before_commit, landing.plan) == (facts.head, plan) and landing.tree is not None and _is_answered(base):
+        return Proof(facts, _asking(base, escalation, landing, facts, returned.staged.base), (), plan)
     examined = examine(inquest)
     if examined.verified is None or examined.facts is None:
         raise OperatorError(f"the candidate of attempt {landing.attempt_id} cannot be verified any more")
@@ -298,30 +354,63 @@ def prove(desk: Desk, landing: LandingRecord) -> Proof:
         asked=verified.asked,
         findings=(*old, *examined.findings),
     )
-    return Proof(examined.facts, grounds, examined.findings)
+    _keep(inquest, landing, examined)
+    asking = _asking(grounds, escalation, landing, examined.facts, returned.staged.base)
+    return Proof(examined.facts, asking, examined.findings, plan)
 
 
-def _asked(inquest: Inquest) -> tuple[tuple[str, RunFrom], ...]:
+def _keep(inquest: Inquest, landing: LandingRecord, examined: Examined) -> None:
+    """What was said on the tip, as evidence: the findings, and every command with its output."""
+    runs = examined.verified.runs if examined.verified is not None else ()
+    data = msgspec.json.format(msgspec.json.encode({"findings": examined.findings, "runs": runs}))
+    number = len(inquest.shop.evidence.keys(inquest.keys.of(_prefix(landing))))
+    inquest.shop.evidence.put(inquest.keys.of(f"{_prefix(landing)}{number + 1}.json"), data)
+
+
+def _prefix(landing: LandingRecord) -> str:
+    return f"landing-{landing.landing_id}-"
+
+
+def _evidence(desk: Desk, landing: LandingRecord) -> dict[str, str]:
+    """What was kept of this landing, each file with its digest."""
+    keys, evidence = inquest_of(desk, landing).keys, desk.shop.evidence
+    stored = [evidence.stored(key) for key in evidence.keys(keys.of(_prefix(landing)))]
+    return {each.key.removeprefix(keys.folder): each.sha256 for each in stored if each is not None}
+
+
+def _seen(findings: tuple[FindingRecord, ...], landing: LandingRecord) -> tuple[tuple[str, RunFrom], ...]:
+    """Predicates whose doubt the person who approved it could see."""
+    told = [each for each in findings if each.tree in (None, landing.approved_tree) or each.run_from == "worktree"]
+    return tuple((each.capability, each.run_from) for each in told if each.status not in FINE)
+
+
+def _asking(
+    grounds: Grounds, escalation: EscalationPolicy, landing: LandingRecord, facts: RepositoryFacts, base: str
+) -> Grounds:
+    """The same, with whether a person has to look, and has: nobody has approved of a main that was rewritten since."""
+    told = waits(facts, base, (), escalation)
+    seen = landing.before_commit
+    is_stale = told is not None and (seen is None or not is_ancestor(facts.common_dir, seen, facts.head))
+    return replace(grounds, waits=told, approved=landing.approved and not is_stale)
+
+
+def spec_of(inquest: Inquest) -> TaskSpec:
+    """The task file of what is to land. Raises OperatorError where there is none."""
     spec = task_file(inquest.task_type, inquest.claimed.task)
     if spec is None:
         raise OperatorError(f"task {inquest.claimed.task.task_id} is no task file: nothing says what holds for it")
+    return spec
+
+
+def _asked(policy: Policy) -> tuple[tuple[str, RunFrom], ...]:
     merged: tuple[str, RunFrom] = (MERGE, "merged")
-    planned = plan_of(inquest, spec).verifies
-    return (merged, *((each.capability, place) for each in planned for place in each.run_from))
+    return (merged, *((each.capability, place) for each in policy.verifies for place in each.run_from))
 
 
 def _is_answered(grounds: Grounds) -> bool:
-    said = {
-        (each.capability, each.run_from)
-        for each in grounds.findings
-        if each.run_from == "worktree" or each.tree == grounds.tree
-    }
+    """Whether every predicate has said something about the tree; that it could not be asked is no answer."""
+    said = {(each.capability, each.run_from) for each in spoken(grounds) if each.status in ANSWERS}
     return said.issuperset(grounds.asked)
-
-
-def _role(inquest: Inquest) -> str:
-    spec = task_file(inquest.task_type, inquest.claimed.task)
-    return spec.task.role if spec is not None else ""
 
 
 def inquest_of(desk: Desk, landing: LandingRecord) -> Inquest:
@@ -332,14 +421,15 @@ def inquest_of(desk: Desk, landing: LandingRecord) -> Inquest:
         raise OperatorError(f"the task of landing {landing.landing_id} is gone", "somebody has emptied the store")
     registry = shop.registry()
     claimed = Claimed(task=task, attempt=attempt, returned=True)
-    return Inquest(shop, registry, registry.task_type(task.task_type), claimed, desk.hold)
+    branch = None if landing.branch.startswith(OWN) else landing.branch
+    return Inquest(shop, registry, registry.task_type(task.task_type), claimed, desk.hold, branch=branch)
 
 
-def facts_of(shop: Shop) -> RepositoryFacts:
-    """The repository as it is now. Raises OperatorError."""
+def facts_of(shop: Shop, branch: str | None = None) -> RepositoryFacts:
+    """The repository as it is now, and where a branch of it stands; by default the project's main. OperatorError."""
     if shop.yard is None:
         raise OperatorError("nothing lands here: this runtime has no repository")
-    return shop.yard.facts(looks=False)
+    return shop.yard.facts(looks=False, main=branch)
 
 
 def message_of(desk: Desk, landing: LandingRecord) -> bytes:

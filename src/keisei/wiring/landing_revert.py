@@ -1,22 +1,34 @@
 """Taking a landing back: by a commit of its own, checked like every other, on the branch as it is now."""
 
+from collections.abc import Mapping
 from pathlib import Path
-
-from msgspec.structs import replace
+from typing import Final
 
 from keisei.engine.gather import task_file
 from keisei.engine.land import known, move, respawned
 from keisei.records.error import OperatorError, Refused
 from keisei.records.id import LandingId, TaskId
-from keisei.records.landing import LandingRecord
+from keisei.records.landing import LandingRecord, LandingStatus
+from keisei.records.verification import Planned
 from keisei.records.worktree import RepositoryFacts
-from keisei.wiring.landing import FOREVER_S, Desk, facts_of, forget, hold_of, inquest_of, locked, obstacle, tip_of
+from keisei.wiring.landing import FOREVER_S, Desk, facts_of, forget, hold_of, inquest_of, locked, obstacle
 from keisei.wiring.proving import Proving, shell
 from keisei.wiring.shop import Shop
-from keisei.wiring.verification import commands_of, proving_folder
+from keisei.wiring.verification import MERGE, commands_of, proving_folder
 from keisei.workspace.land import advance, commit, keep
 from keisei.workspace.merge import is_ancestor, tree_of, unmerge
 from keisei.workspace.ref import find_ref
+
+INSTEAD: Final[Mapping[LandingStatus, str]] = {
+    "held": "`keisei land reject` keeps it from landing",
+    "queued": "`keisei land reject` keeps it from landing",
+    "landing": "try again when it has landed",
+    "rejected": "nothing of it is on its branch",
+    "reverted": "`keisei land show` names the commit that took it back",
+}
+"""What can be said to a landing that has not landed."""
+LIMIT_S: Final = Planned(capability=MERGE, kind="command").timeout_s
+"""How long a check may take where its task does not say: as long as when it landed."""
 
 
 def revert(shop: Shop, landing_id: LandingId, reason: str, actor: str) -> LandingRecord:
@@ -25,12 +37,13 @@ def revert(shop: Shop, landing_id: LandingId, reason: str, actor: str) -> Landin
     with locked(shop, lambda: True):
         landing = known(shop.store, landing_id)
         if landing.status != "landed" or landing.after_commit is None or landing.before_commit is None:
-            raise Refused(f"landing {landing_id} is {landing.status}: only what has landed is taken back")
-        facts = facts_of(shop)
-        tip = tip_of(desk, landing.branch)
-        if tip is None:
-            raise Refused(f"there is no branch `{landing.branch}` any more")
-        made = _reverting(desk, landing, replace(facts, head=tip, branch=landing.branch), reason)
+            message = f"landing {landing_id} is {landing.status}: only what has landed is taken back"
+            raise Refused(message, INSTEAD.get(landing.status))
+        facts = facts_of(shop, landing.branch)
+        if facts.branch != landing.branch:
+            hint = f"`git branch {landing.branch} COMMIT` makes it again"
+            raise Refused(f"there is no branch `{landing.branch}` any more", hint)
+        made = _reverting(desk, landing, facts, reason)
         after = move(desk.office, landing, "reverted", revert_commit=made, reason=_reason(reason), decided_by=actor)
         forget(shop, landing)
         if after is None:
@@ -50,9 +63,11 @@ def _reverting(desk: Desk, landing: LandingRecord, facts: RepositoryFacts, reaso
     with proving_folder(desk.shop.home.run, f"revert-{landing.landing_id}") as folder:
         undone = unmerge(facts.common_dir, folder, facts.head, landing.before_commit or "", landing.after_commit or "")
         if undone.tree is None:
-            raise Refused(f"it cannot be taken back: later work conflicts in {', '.join(undone.conflicts[:10])}")
+            told = ", ".join(undone.conflicts[:10]) or "a way git does not tell"
+            hint = "take that work back first, or mend it by hand with `git revert`"
+            raise Refused(f"it cannot be taken back: later work conflicts in {told}", hint)
         if not undone.changes:
-            raise Refused(f"nothing of it is left on {landing.branch}")
+            raise Refused(f"nothing of it is left on {landing.branch}", "there is nothing to take back")
         subject = f"Revert landing {landing.landing_id}\n\n{_reason(reason)}\n\nKeisei-Landing: {landing.landing_id}\n"
         made = commit(
             facts.common_dir, undone.tree, facts.head, subject.encode("utf-8", "replace"), desk.shop.store.now()
@@ -61,6 +76,7 @@ def _reverting(desk: Desk, landing: LandingRecord, facts: RepositoryFacts, reaso
         keep(facts.common_dir, landing.landing_id, made)
         done = advance(facts.common_dir, landing.branch, made, facts.head)
     if done.kind != "moved":
+        forget(desk.shop, landing)
         raise Refused(f"it was not taken back: {obstacle(done, landing.branch)}", "put that right and try again")
     return made
 
@@ -76,7 +92,7 @@ def _check_revert(  # noqa: PLR0913, PLR0917 - what is checked, and where
     proving = Proving(desk.shop, desk.shop.yard, facts, f"revert-{landing.landing_id}", folder / "proving", desk.hold)
     for kind in ("check", "test"):
         for command in commands_of(kind, spec.verification, desk.shop.home.file.commands):
-            limit_s = spec.verification.timeout_s or FOREVER_S
+            limit_s = spec.verification.timeout_s or LIMIT_S
             without = proving.run(shell(command, limit_s), made, tree, facts.head)
             if without.code == 0:
                 continue
@@ -88,7 +104,7 @@ def _check_revert(  # noqa: PLR0913, PLR0917 - what is checked, and where
                 raise Refused(f"without it `{command}` is red on {landing.branch}", hint)
 
 
-def respawn(shop: Shop, landing_id: LandingId, reason: str, actor: str) -> TaskId:  # noqa: ARG001 - the rejection says why
+def respawn(shop: Shop, landing_id: LandingId) -> TaskId:
     """Queue the task of a rejected landing once more, as a new one that reads what was found. Its id."""
     landing = known(shop.store, landing_id)
     if landing.status != "rejected":

@@ -14,6 +14,7 @@ from keisei.engine.ports import Store
 from keisei.records.attempt import TaskAttempt
 from keisei.records.error import KeiseiError, OperatorError
 from keisei.records.id import AttemptId
+from keisei.records.move import LandingQuery
 from keisei.records.project import ProjectWorkspace
 from keisei.records.task import TERMINAL
 from keisei.records.worktree import RepositoryFacts
@@ -83,7 +84,10 @@ class Premises(NamedTuple):
         return attempt.ended_at is not None and attempt.ended_at < self.now - SETTLING
 
     def finished_at(self, attempt: TaskAttempt) -> datetime | None:
-        """When an attempt's task was over for good; None while it is not."""
+        """When an attempt's task was over for good; None while it is not, or its candidate still waits to land."""
+        waiting = LandingQuery(attempt_id=attempt.attempt_id, statuses=("held", "queued", "landing"), limit=1)
+        if self.store.landings(waiting):
+            return None
         task = self.store.task(attempt.task_id)
         return task.finished_at if task is not None and task.status in TERMINAL else None
 

@@ -108,8 +108,10 @@ class Hall(NamedTuple):
     """Why a task that was claimed is not to run after all."""
     chores: "Chores"
     tell: Callable[[Line], None]
-    land: "Callable[[Hold, str, tuple[TaskId, ...] | None], int] | None" = None
-    """Lands what is queued, held by that, for this runner, of these tasks or of all; None where nothing lands."""
+    land: "Callable[[Hold, str, tuple[TaskId, ...] | None, Callable[[], bool]], int] | None" = None
+    """Lands what is queued: held by that, for this runner, of these tasks or of all, as long as it may go on.
+
+    None where nothing lands."""
     to_land: "Callable[[tuple[TaskId, ...] | None], bool]" = lambda _only: False
     """Whether something is queued to land."""
     full: Callable[[], str | None] = lambda: None
@@ -241,11 +243,11 @@ class Runner:
             self._note_idle()
 
     def _land(self, *, ended: bool) -> None:
-        """Have landings done beside, one thread for all of them, whenever something is queued."""
+        """Have landings done beside, one thread for all of them, whenever something is queued and nobody says stop."""
         hall, only = self._hall, self._options.only
-        if hall.land is None or self._is_landing() or self._stops > 1:
+        if hall.land is None or self._is_landing() or self._stops or self._draining:
             return
-        if (ended or self._rhythm.is_time("land", POLL_S)) and hall.to_land(only):
+        if (ended or self._rhythm.is_time("land", POLL_S)) and not self._is_held_back() and hall.to_land(only):
             switch = Switch()
             thread = threading.Thread(target=self._landed, args=(switch,), name="landing", daemon=True)
             self._landing = Landing(switch, thread)
@@ -257,13 +259,21 @@ class Runner:
         hold = Hold(switch, self._heart.left_s, mark)
         try:
             if hall.land is not None:
-                hall.land(hold, self.runner_id, self._options.only)
+                hall.land(hold, self.runner_id, self._options.only, self._goes_on_landing)
         except Exception as error:  # noqa: BLE001 - a thread that dies silently would leave the queue as it is
             said = error.message if isinstance(error, KeiseiError) else f"this is a bug in keisei: {error!r}"
             self._hall.tell(Line("trouble", detail=said))
         finally:
             self._ended.set()
             self._store.ring()
+
+    def _is_held_back(self) -> bool:
+        """Whether an operator has stopped all dispatch, or this runner's."""
+        return any(each.scope in ("all", self.runner_id) for each in self._store.pauses())
+
+    def _goes_on_landing(self) -> bool:
+        """Whether the next one may land, after the one that has."""
+        return not (self._stops or self._draining) and not self._is_held_back()
 
     def _is_landing(self) -> bool:
         return self._landing is not None and self._landing.thread.is_alive()
@@ -300,6 +310,7 @@ class Runner:
             stopping=switch.pulled.is_set,
             held=self._hall.held,
             budget=self._options.budget,
+            wait=switch.pulled.wait,
         )
         try:
             settled = way(stand, claimed)

@@ -20,6 +20,8 @@ from keisei.records.verification import RunFrom, Said
 from keisei.records.worktree import RepositoryFacts, Worktree
 from keisei.rules.policy import Policy
 from keisei.settings import Settings
+from keisei.wiring import project_layer
+from keisei.wiring.alone import rules_home
 from keisei.wiring.execute import Hold
 from keisei.wiring.forks import RepositoryForks
 from keisei.wiring.hall import project_shop
@@ -27,9 +29,9 @@ from keisei.wiring.policy import Setting, capabilities_policy, spec_policy
 from keisei.wiring.shop import Shop
 from keisei.wiring.store import Home, open_home_store, project_home
 from keisei.wiring.switch import Switch
-from keisei.wiring.verification import Stage, Subject, verify_candidate
+from keisei.wiring.verification import MERGE, Stage, Subject, verify_candidate
 from keisei.wiring.yard import Yard
-from keisei.workspace.git import asked, checked
+from keisei.workspace.git import asked
 from keisei.workspace.merge import is_ancestor
 from keisei.workspace.ref import drop_ref, find_ref
 from keisei.workspace.repository import facts
@@ -45,7 +47,7 @@ class Alone(NamedTuple):
     task: Path | None
     """The task file; None where only the capabilities that are named count."""
     worktree: Path
-    """Where the work is: a worktree of the repository, or a clone's checkout of it."""
+    """Where the work is: a worktree of the repository."""
     main_repo: Path | None = None
     """The main checkout; by default the one the worktree belongs to."""
     mode: RunFrom = "merged"
@@ -56,8 +58,42 @@ class Alone(NamedTuple):
     """Only these capabilities, whatever the role says."""
 
 
+class Rules(NamedTuple):
+    """Whose rules judge."""
+
+    home: Path
+    """Where they are read from."""
+    main_repo: Path | None
+    """The main checkout they belong to; None where only the worktree can tell."""
+
+
+def rules_of(settings: Settings, task: Path | None, worktree: Path, main_repo: Path | None) -> Rules:
+    """The rules of the project around the task file, and its repository: never what the worktree says of itself.
+
+    Raises OperatorError where the rules would be the worktree's and it is in no repository.
+    """
+    # `work/../task.toml` stands beside `work`, and the folders above its name are not those above it
+    named = Path(os.path.realpath(task.parent), task.name) if task is not None else None
+    home = rules_home(settings, named, main_repo)
+    if main_repo is not None:
+        return Rules(home, main_repo)
+    if is_inside(home, worktree):
+        main = _main_checkout(worktree)
+        return Rules(main, main)
+    project = project_layer(home)
+    own = project.folder.parent if project is not None else None
+    return Rules(home, own if own is not None and asked(("rev-parse", "HEAD"), {}, str(own)).code == 0 else None)
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether it is the folder, or below it, links walked."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
 def verify_task(settings: Settings, catalog: Catalog, alone: Alone) -> list[FindingRecord]:
     """What every predicate says of the work. Raises KeiseiError where it cannot be asked at all.
+
+    The work as it is need not go together with main: that is asked only of what would be on main.
 
     The rules come from the catalog, never from the worktree. Nothing of the worktree is written; what is staged to be
     looked at is dropped again.
@@ -78,7 +114,7 @@ def _facts(settings: Settings, alone: Alone) -> RepositoryFacts:
     found = facts(root, project.main if project is not None else "main")
     if _common_dir(alone.worktree) != found.common_dir:
         message = f"`{alone.worktree}` is no worktree of the repository in `{found.root}`"
-        raise OperatorError(message, "name a worktree that `git worktree list` shows there")
+        raise OperatorError(message, "name one that `git worktree list` shows there, or its own --main-repo")
     return found
 
 
@@ -127,7 +163,8 @@ def _verified(shop: Shop, yard: Yard, found: RepositoryFacts, catalog: Catalog, 
                 tampered=moved,
             )
             hold = Hold(Switch(), lambda: FOREVER_S, secrets.token_hex(16))
-            return verify_candidate(Stage(shop, yard, found, hold), subject).findings
+            findings = verify_candidate(Stage(shop, yard, found, hold), subject).findings
+            return [each for each in findings if alone.mode == "merged" or each.capability != MERGE]
         finally:
             with suppress(KeiseiError):
                 kept = find_ref(found.common_dir, "candidate", name)
@@ -154,8 +191,11 @@ def _policy(catalog: Catalog, alone: Alone, root: Path) -> tuple[TaskSpec, Polic
 def _worktree(found: RepositoryFacts, path: Path) -> tuple[Worktree, tuple[str, ...]]:
     """The worktree against the commit it began with, and whether somebody has committed there since."""
     top, git_dir, head = _asked(path)
-    words = ("merge-base", head, found.head)
-    base = checked(words, asked(words, {"GIT_DIR": found.common_dir}, found.common_dir)).decode("ascii").strip()
+    done = asked(("merge-base", head, found.head), {"GIT_DIR": found.common_dir}, found.common_dir)
+    base = done.out.decode("ascii", "replace").strip()
+    if done.code != 0 or not base:
+        message = f"`{path}` has no commit in common with {found.branch}"
+        raise OperatorError(message, "work that is verified begins with a commit of it")
     moved = () if is_ancestor(found.common_dir, head, found.head) else (f"its HEAD {head[:12]} is not on main",)
     worktree = Worktree(slot="alone", path=top, git_dir=git_dir, common_dir=found.common_dir, base=base)
     return worktree, moved
@@ -163,7 +203,10 @@ def _worktree(found: RepositoryFacts, path: Path) -> tuple[Worktree, tuple[str, 
 
 def _asked(path: Path) -> tuple[str, str, str]:
     words = ("rev-parse", "--path-format=absolute", "--show-toplevel", "--absolute-git-dir", "HEAD")
-    told = os.fsdecode(checked(words, asked(words, {}, str(path)))).split("\n")
+    done = asked(words, {}, str(path))
+    told = os.fsdecode(done.out).split("\n")
+    if done.code != 0 or len(told) != len(words) - 1:
+        raise OperatorError(f"`{path}` is no checkout of a commit", "name a worktree with a commit and a plain path")
     return os.path.realpath(told[0]), os.path.realpath(told[1]), told[2]
 
 

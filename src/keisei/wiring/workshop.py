@@ -21,7 +21,7 @@ from keisei.records.adapter import AdapterConfig
 from keisei.records.attempt import TaskAttempt
 from keisei.records.confinement import Level
 from keisei.records.error import KeiseiError, OperatorError, WorldFault
-from keisei.records.id import BundleId
+from keisei.records.id import BundleId, LandingId
 from keisei.records.launch import Exit, Launch
 from keisei.records.move import Claimed, LandingQuery
 from keisei.records.profile import SubagentProfile
@@ -171,8 +171,10 @@ class AttemptWorkshop:
         store, task = self._shop.store, claimed.task
         takes_over = (task.idempotency_key or "").startswith(RESPAWN) and task.parent_task_id is not None
         tasks = (*((task.parent_task_id,) if takes_over else ()), task.task_id)
+        landing = store.landing(LandingId((task.idempotency_key or "").removeprefix(RESPAWN))) if takes_over else None
+        why = {landing.attempt_id: f"it did not land: {landing.reason}"} if landing is not None else {}
         return tuple(
-            Earlier(attempt=each, findings=tuple(store.findings(each.attempt_id)))
+            Earlier(attempt=each, findings=tuple(store.findings(each.attempt_id)), reason=why.get(each.attempt_id))
             for task_id in tasks
             for each in store.attempts(task_id, HISTORY)
             if each.ended_at is not None

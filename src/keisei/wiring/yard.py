@@ -83,10 +83,11 @@ class Yard:
                 self._gatehouse = Gatehouse(self.settings)
             return self._gatehouse
 
-    def facts(self, *, looks: bool = True) -> RepositoryFacts:
+    def facts(self, *, looks: bool = True, main: str | None = None) -> RepositoryFacts:
         """The project's repository as it is now. Raises OperatorError where there is none that will do.
 
-        Without `looks`, what a person has in the checkout is not looked at.
+        Without `looks`, what a person has in the checkout is not looked at. `main` names another branch than the
+        project's.
         """
         if self.home.root is None:
             raise OperatorError(
@@ -94,7 +95,8 @@ class Yard:
                 'make one: `git init`, a commit, and a keisei.toml with `[project] name = "..."`',
             )
         project = self.home.file.project
-        found = facts(self.home.root, project.main if project is not None else "main", looks=looks)
+        branch = main or (project.main if project is not None else "main")
+        found = facts(self.home.root, branch, looks=looks)
         self._claim_home(found)
         return found
 

@@ -62,17 +62,26 @@ def fast_forward(place: Checkout, branch: str, new: str, old: str) -> Pumped:
     done = _theirs(place, f"--config-env=branch.{branch}.mergeOptions=NOTHING", *WORDS, new)
     if done.code == 0 or any(each in done.complaints for each in EARLY):
         return done
-    if REFERENCE in done.complaints:
+    raw = _theirs(place, *DIFF, "--raw", "--no-abbrev", "-z", old, new).out.split(b"\0")[:-1]
+    found = [(facts.lstrip(b":").split(b" "), path) for facts, path in zip(raw[::2], raw[1::2], strict=True)]
+    if REFERENCE in done.complaints or _is_in_index(place, new, [path for _, path in found]):
         _theirs(place, "read-tree", "-m", "-u", new, old)
     else:
-        _take_back(place, new, old)
+        _take_back(place, found)
     return done
 
 
-def _take_back(place: Checkout, new: str, old: str) -> None:
-    """Undo what git wrote while its index still tells of `old`: only files that hold what `new` holds, or are gone."""
-    raw = _theirs(place, *DIFF, "--raw", "--no-abbrev", "-z", old, new).out.split(b"\0")[:-1]
-    found = [(facts.lstrip(b":").split(b" "), path) for facts, path in zip(raw[::2], raw[1::2], strict=True)]
+def _is_in_index(place: Checkout, new: str, paths: list[bytes]) -> bool:
+    """Whether git was ended between its index, which is written at once, and the reference."""
+    differs = _theirs(place, "diff-index", "--cached", "--name-only", "--no-renames", "-z", new)
+    return differs.code == 0 and not set(differs.out.split(b"\0")) & set(paths)
+
+
+def _take_back(place: Checkout, found: list[tuple[list[bytes], bytes]]) -> None:
+    """Undo what git wrote while its index still tells of before: files that hold what came, or begin to, or are gone.
+
+    Nothing of a person's is among them: git had looked, and all of these were as the commit before has them.
+    """
     with tempfile.TemporaryDirectory() as folder:
         index = str(Path(folder, "index"))
         lines = [b"%s %s\t%s\0" % (facts[1], facts[3], path) for facts, path in found if facts[1] != GONE]
@@ -80,10 +89,33 @@ def _take_back(place: Checkout, new: str, old: str) -> None:
         _theirs(place, "update-index", "-q", "--refresh", index=index)
         told = _theirs(place, "diff-files", "--name-status", "--no-renames", "-z", index=index).out.split(b"\0")
     differs = dict(zip(told[1::2], told[::2], strict=False))
-    _remove(place, (path for facts, path in found if facts[0] == GONE and path not in differs))
-    lost = (path for facts, path in found if facts[0] != GONE and differs.get(path, b"D") == b"D")
+    begun = {path for facts, path in found if differs.get(path) == b"M" and _is_begun(place, facts[3], path)}
+    _remove(place, (path for facts, path in found if facts[0] == GONE and (path not in differs or path in begun)))
+    lost = (path for facts, path in found if facts[0] != GONE and (differs.get(path, b"D") == b"D" or path in begun))
     paths = [path + b"\0" for path in lost]
-    _theirs(place, "checkout-index", "--force", "--index", "--quiet", "-z", "--stdin", given=paths)
+    words = ("checkout-index", "--force", "--quiet", "-z", "--stdin")
+    if _theirs(place, *words, "--index", given=paths).code != 0:
+        _theirs(
+            place, *words, given=paths
+        )  # the index is locked by whoever was ended: the files come back all the same
+
+
+def _is_begun(place: Checkout, blob: bytes, path: bytes) -> bool:
+    """Whether a file holds no more than the beginning of what git was to write: the disk was full, or git was ended."""
+    whole = _theirs(place, "cat-file", "--filters", f"--path={os.fsdecode(path)}", blob.decode("ascii"))
+    root = os.open(place.path, FOLDER)
+    try:
+        folder, name = reached(root, path)
+        try:
+            descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        finally:
+            os.close(folder)
+        with os.fdopen(descriptor, "rb") as file:
+            return whole.code == 0 and whole.out.startswith(file.read(len(whole.out) + 1))
+    except OSError:
+        return False
+    finally:
+        os.close(root)
 
 
 def _remove(place: Checkout, paths: Iterable[bytes]) -> None:

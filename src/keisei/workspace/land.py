@@ -150,6 +150,9 @@ def _refused(done: Pumped, checkout: str | None = None) -> Advanced:
     if done.code == 0:
         reason = "git moved another branch: somebody switched branches in that checkout at the same moment"
         return Advanced(kind="refused", reason=reason, checkout=checkout)
+    if done.code < 0 and not done.complaints:
+        reason = f"git was ended by signal {-done.code}: `git status` tells whether it has left a lock"
+        return Advanced(kind="refused", reason=reason, checkout=checkout)
     files = [spelled(line[1:]) for line in done.complaints.split(b"\n") if line.startswith(b"\t")]
     reason = complaint(done).removeprefix("error: ").removeprefix("fatal: ").removesuffix(":")
     return Advanced(kind="refused", reason=reason, files=tuple(sorted(files)), checkout=checkout)
