@@ -5,24 +5,32 @@ import os
 import shutil
 import subprocess
 import threading
+from contextlib import suppress
+from datetime import timedelta
 
+import msgspec
 import pytest
 
+from keisei.engine import attempt as attempts
+from keisei.engine.control import pause, resume
 from keisei.engine.intake import Origin, accept, read_intent
 from keisei.engine.land import approve, known, reject
 from keisei.records.error import Refused, WorldFault
 from keisei.records.id import TaskId
-from keisei.records.move import LandingQuery
+from keisei.records.move import LandingQuery, TaskQuery
 from keisei.settings import read_settings
+from keisei.wiring import hall, landing_revert, workshop
 from keisei.wiring import landing as landings
-from keisei.wiring import landing_revert
 from keisei.wiring.fresh import new_id
+from keisei.wiring.gc import leftovers
 from keisei.wiring.hall import project_shop, shop_runner
 from keisei.wiring.landing import FOREVER_S, Desk, hold_of, land_now, land_queued
-from keisei.wiring.landing_revert import revert
+from keisei.wiring.landing_revert import respawn, revert
+from keisei.wiring.leftover import premises
 from keisei.wiring.proving import Proving
 from keisei.wiring.registry import defaults_of
 from keisei.wiring.runner import Options
+from keisei.wiring.shop import evidence_files, read_evidence
 from keisei.wiring.store import open_home_store, project_home
 
 ROLE = """[role]
@@ -74,6 +82,21 @@ printf '{{"status": "completed", "operator_summary": "done", "file_changes": ["%
 NEW = "file=src/new.txt; echo new > $file"
 OWN = "file=src/$AGENT_RUNTIME_TASK_ID.txt; echo new > $file"
 """A file that no other task writes."""
+
+
+OWN_RULE = """[capability]
+name = "quality::own"
+category = "quality"
+version = "1.0"
+description = "Own."
+rationale = "Own."
+[text]
+path = "text.md"
+[verify]
+kind = "script"
+path = "verify.sh"
+run-from = "merged"
+"""
 
 
 class Yard:
@@ -568,3 +591,141 @@ def test_what_cannot_be_taken_back_says_why_and_leaves_everything(yard):
     assert yard.row(landing).status == "landed"
     assert (yard.root / "src/new.txt").read_text() == "mine\n"
     assert yard.git("for-each-ref", "refs/keisei/landing") == ""
+
+
+# --- what an operator says, and what others do ------------------------------------------------------------------------
+
+
+def test_while_dispatch_is_stopped_nothing_lands(yard):
+    landing = yard.work()
+    yard.queue(landing)
+    pause(yard.store, "hands off", "me")
+
+    yard.run()
+
+    assert yard.row(landing).status == "queued"
+    resume(yard.store, "go on", "me")
+    yard.run()
+    assert yard.row(landing).status == "landed"
+
+
+def test_what_waits_to_land_is_not_collected(yard):
+    landing = yard.work()
+    around = premises(read_settings({"HOME": str(yard.folder)}), yard.home, yard.store, "test")
+    later = around._replace(
+        now=around.now + timedelta(days=400), limits=msgspec.structs.replace(around.limits, evidence_days=1)
+    )
+
+    kinds = {each.kind for each in leftovers(later)}
+    assert not kinds & {"ref", "evidence"}
+
+    reject(yard.store, landing, "no", "me")
+    assert {"ref", "evidence"} <= {each.kind for each in leftovers(later)}
+
+
+def test_another_machines_landing_is_left_to_it(yard, monkeypatch):
+    landing = yard.work()
+    yard.queue(landing)
+    monkeypatch.setattr(hall, "host", lambda: "elsewhere/1")
+    evidence = yard.home.evidence.rename(yard.folder / "evidence of another machine")
+
+    yard.run()
+    assert land_now(yard.shop, landing, yard.lines.append).status == "queued"
+
+    evidence.rename(yard.home.evidence)
+    monkeypatch.undo()
+    yard.run()
+    assert yard.row(landing).status == "landed"
+
+
+def test_a_role_that_fails_fast_is_not_respawned(yard):
+    (yard.root / ".keisei/roles/lander.toml").write_text(f"{ROLE}[escalation]\npolicy = 'fail-fast'\n")
+    yard.says(respawn=3)
+    landing = yard.work()
+    yard.commit(new="mine\n")
+
+    assert yard.land(landing).status == "rejected"
+    assert len(yard.store.tasks(TaskQuery())) == 1
+
+
+def test_why_a_person_has_rejected_it_stands_in_the_next_prompt(yard):
+    landing = yard.work()
+    reject(yard.store, landing, "the total is rounded twice", "me")
+
+    task_id = respawn(yard.shop, landing)
+    yard.run()
+
+    (attempt,) = yard.store.attempts(task_id)
+    prompt = read_evidence(yard.home, attempt, "prompt.md", 0).decode()
+    assert "it did not land: the total is rounded twice" in prompt
+
+
+def test_what_was_said_on_the_tip_is_evidence_and_its_digest_is_in_the_ledger(yard):
+    landing = yard.work()
+    yard.commit(b="b\n")
+
+    row = yard.land(landing)
+
+    (name,) = [
+        each for each in evidence_files(yard.home, yard.store.attempt(row.attempt_id)) if each.startswith("landing-")
+    ]
+    kept = json.loads(read_evidence(yard.home, yard.store.attempt(row.attempt_id), name, 0))
+    assert {each["tree"] for each in kept["findings"] if each["run_from"] == "merged"} == {row.tree}
+    assert [each["command"] for each in kept["runs"]] == ["true"]
+    (entry,) = yard.store.entries(kind="landing_made")
+    assert list(entry.body["evidence"]) == [name]
+
+
+def test_a_script_with_another_text_is_another_question(yard):
+    folder = yard.root / ".keisei/capabilities/quality/own"
+    folder.mkdir(parents=True)
+    (folder / "capability.toml").write_text(OWN_RULE)
+    (folder / "text.md").write_text("Own.\n")
+    script = folder / "verify.sh"
+    script.write_text("#!/bin/sh\nexit 0\n")
+    script.chmod(0o755)
+    (yard.root / ".keisei/roles/lander.toml").write_text(ROLE.replace('"quality::check-green"', '"quality::own"'))
+    yard.commit("a rule")
+    landing = yard.work()
+    script.write_text("#!/bin/sh\necho not any more >&2\nexit 1\n")
+
+    row = yard.land(landing)
+
+    assert (row.status, yard.landed()) == ("rejected", 0)
+    assert "not any more" in row.reason
+
+
+def test_something_nobody_has_foreseen_holds_one_and_not_the_queue(yard, monkeypatch):
+    yard.agent(OWN)
+    first, second = yard.work(), yard.work()
+    for each in (first, second):
+        yard.queue(each)
+    real = landings.prove
+    monkeypatch.setattr(landings, "prove", lambda desk, row: 1 / 0 if row.landing_id == first else real(desk, row))
+
+    land_queued(yard.desk())
+
+    assert (yard.row(first).status, yard.row(second).status) == ("held", "landed")
+    assert "ZeroDivisionError" in yard.row(first).reason
+
+
+@pytest.mark.parametrize("faults", [2, 3])
+def test_a_moment_without_the_store_costs_no_try_and_no_agent_is_run_again(yard, monkeypatch, faults):
+    left = [WorldFault("the database is away", retryable=True)] * faults
+    real = workshop.judged
+
+    def judged(*words):
+        if left:
+            raise left.pop()
+        return real(*words)
+
+    monkeypatch.setattr(workshop, "judged", judged)
+    monkeypatch.setattr(attempts, "JUDGED_AGAIN_S", (0.0, 0.0))
+
+    with suppress(ValueError):  # there is no landing yet where the fault lasts: the next runner judges it
+        yard.work()
+    yard.run()
+
+    (task,) = yard.store.tasks(TaskQuery())
+    assert task.status == "completed"
+    assert len(yard.store.attempts(task.task_id)) == 1
