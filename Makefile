@@ -36,7 +36,7 @@ demo: setup ## See keisei at work: a play of a hostile agent and a good one
 	@$(PY) -I -X utf8 -m keisei demo
 
 test: setup-test ## Run the tests; more arguments in ARGS=
-	@$(PY) -m pytest -q -n 2 $(ARGS)
+	@$(PY) -m pytest -q -n 2 --dist worksteal $(ARGS)
 
 check: format-check lint types imports schemas test docs-check ## The whole bar: format, lint, types, imports, schemas, tests, docs
 

@@ -28,7 +28,8 @@ from keisei.settings import read_settings
 from keisei.wiring.examination import examine
 from keisei.wiring.fresh import new_id
 from keisei.wiring.hall import project_shop, shop_runner
-from keisei.wiring.landing import FOREVER_S, Desk, hold_of, inquest_of, land_queued
+from keisei.wiring.landing import FOREVER_S, hold_of, land_queued
+from keisei.wiring.landing_proof import Desk, inquest_of
 from keisei.wiring.registry import defaults_of
 from keisei.wiring.runner import Options
 from keisei.wiring.store import open_home_store, project_home

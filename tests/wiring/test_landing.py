@@ -24,7 +24,8 @@ from keisei.wiring import landing as landings
 from keisei.wiring.fresh import new_id
 from keisei.wiring.gc import leftovers
 from keisei.wiring.hall import project_shop, shop_runner
-from keisei.wiring.landing import FOREVER_S, Desk, hold_of, land_now, land_queued
+from keisei.wiring.landing import FOREVER_S, hold_of, land_now, land_queued
+from keisei.wiring.landing_proof import Desk
 from keisei.wiring.landing_revert import respawn, revert
 from keisei.wiring.leftover import premises
 from keisei.wiring.proving import Proving

@@ -31,7 +31,7 @@ SHORT = 7
 NONE_YET = "no landing yet: a task that completes with changes leaves one (`keisei task list` shows tasks)"
 EFFECTS: "Mapping[str, Mapping[str, str]]" = {
     "held": {
-        "approve": "it is verified again on the branch as it is then, and lands",
+        "approve": "it lands; where its branch has moved, it is verified again before",
         "reject": "it does not land; the candidate is kept, and with --respawn a new task takes over",
     },
     "queued": {

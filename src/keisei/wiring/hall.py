@@ -106,7 +106,8 @@ def _land(  # noqa: PLR0913, PLR0917 - who lands, what, and for how long
     only: tuple[TaskId, ...] | None,
     goes_on: Callable[[], bool],
 ) -> int:
-    from keisei.wiring.landing import Desk, land_queued  # noqa: PLC0415 - most runners land nothing for hours
+    from keisei.wiring.landing import land_queued  # noqa: PLC0415 - most runners land nothing for hours
+    from keisei.wiring.landing_proof import Desk  # noqa: PLC0415 - as above
 
     return land_queued(Desk(shop, hold, runner_id, tell), only, goes_on)
 

@@ -11,7 +11,8 @@ from keisei.records.id import LandingId, TaskId
 from keisei.records.landing import LandingRecord, LandingStatus
 from keisei.records.verification import Planned
 from keisei.records.worktree import RepositoryFacts
-from keisei.wiring.landing import FOREVER_S, Desk, facts_of, forget, hold_of, inquest_of, locked, obstacle
+from keisei.wiring.landing import FOREVER_S, forget, hold_of, locked, obstacle
+from keisei.wiring.landing_proof import Desk, facts_of, inquest_of
 from keisei.wiring.proving import Proving, shell
 from keisei.wiring.shop import Shop
 from keisei.wiring.verification import MERGE, commands_of, proving_folder
