@@ -301,7 +301,7 @@ class _Verification:
         if (why := broken(script)) is not None:
             return Reply(status="error", told=(why,))
         task = {
-            "agent_id": self._subject.spec.task.agent_id or "",
+            "agent_id": self._subject.spec.task.agent_id or self._subject.attempt_id,
             "task_toml": str(self._task_file()),
             "worktree_path": agent.path,
             "main_repo": here.path,
@@ -362,7 +362,10 @@ class _Verification:
         if batch:
             given = msgspec.json.encode([{"path": path, "data": data} for (path, _), data in batch.items()])
             said = self._proving.child((sys.executable, *GRAMMAR), given, PARSED_S)
-            self._outlines.update(zip(batch, msgspec.json.decode(said, type=list[Outline]), strict=True))
+            try:
+                self._outlines.update(zip(batch, msgspec.json.decode(said, type=list[Outline]), strict=True))
+            except ValueError as error:  # what it read is an agent's
+                raise WorldFault(f"the parser's answer cannot be read: {error}") from error
 
 
 LARGEST_SOURCE: Final = 2 * 1024 * 1024 + 1

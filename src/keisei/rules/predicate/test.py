@@ -146,5 +146,6 @@ def _touched(census: Census) -> Iterator[str]:
 def _sum(found: Counts | None) -> str:
     if found is None:
         return "nothing that can be counted"
-    parts = (("passed", found.passed), ("failed", found.failed), ("skipped", found.skipped), ("errors", found.errors))
+    error = "error" if found.errors == 1 else "errors"
+    parts = (("passed", found.passed), ("failed", found.failed), ("skipped", found.skipped), (error, found.errors))
     return ", ".join(f"{number} {word}" for word, number in parts if number) or "no test"
