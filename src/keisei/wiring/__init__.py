@@ -1,5 +1,6 @@
 """Wiring: builds the rooms from settings; the only place that knows them all."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,5 +80,7 @@ def seed_root(start: Path) -> Path | None:
 
 def _upward(start: Path) -> Iterator[Path]:
     absolute = start.absolute()
+    if ".." in absolute.parts:  # `worktree/../x` is not inside the worktree, and must not be judged by its rules
+        absolute = Path(os.path.realpath(absolute))
     yield absolute
     yield from absolute.parents
