@@ -195,23 +195,35 @@ def test_what_is_green_alone_and_red_with_main_is_rejected_on_the_merged_tree(ki
     assert rejected_by(agency, task_id, "quality::check-green", git(agency.root, "rev-parse", "main"), begun)
 
 
+COMMITTER = """
+import subprocess
+import unittest
+
+class Deed(unittest.TestCase):
+    def test_deed(self):
+        done = subprocess.run(["git", "commit", "--allow-empty", "-m", "x"], capture_output=True, text=True)
+        print(done.returncode, done.stderr)
+"""
+
+
 @AGENTS
-def test_a_commit_through_a_program_is_stopped_by_the_kernel(kind, hire):
-    commit = (
-        "import subprocess\nprint(subprocess.run(['git', 'commit', '--allow-empty', '-m', 'x'], capture_output=True))"
-    )
-    script = [TOOLS[kind]("sh src/save.sh"), TOOLS[kind]("python3 -m src.save"), answer()]
+def test_a_commit_through_a_script_is_refused_by_the_gate_and_what_it_cannot_see_by_the_kernel(kind, hire):
+    call = TOOLS[kind]
+    script = [call("sh src/save.sh"), call("python3 -m unittest src.deed"), answer()]
     with ScriptedModel(script) as model:
-        agency = hire(kind, model, **{"src__save.sh": "git commit --allow-empty -m x\n", "src__save.py": commit})
+        agency = hire(kind, model, **{"src__save.sh": "git commit --allow-empty -m x\n", "src__deed.py": COMMITTER})
         before = git(agency.root, "rev-parse", "main")
         task_id = work(agency)
         told = "\n".join(model.results)
 
+    attempt = agency.attempt(task_id)
+    decided = [(each["decision"], each.get("capability")) for each in agency.decisions(attempt)]
+    assert decided == [("deny", "policy::no-git-ops"), ("allow", None)]
+    assert "Read-only file system" in told
     assert git(agency.root, "rev-parse", "main") == before
     assert git(agency.root, "for-each-ref", "--format=%(refname)", "refs/heads") == "refs/heads/main"
+    assert "x" not in git(agency.root, "log", "--all", "--format=%s").splitlines()
     assert landings(agency) == []
-    assert "Read-only file system" in told or "policy::no-git-ops" in told
-    assert agency.task(task_id).status == "completed", agency.task(task_id).last_error
 
 
 @AGENTS
