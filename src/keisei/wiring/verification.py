@@ -151,7 +151,7 @@ class _Verification:
         subject, merged = self._subject, self._merged
         asked = [(planned, place) for planned in subject.policy.verifies for place in planned.run_from]
         with BlobReader(self._stage.facts.common_dir) as self._blobs:
-            findings = [self._finding(MERGE, "merged", _merge_reply, "block"), *self._answers(asked)]
+            findings = [self._finding(MERGE, "merged", partial(merge_reply, merged), "block"), *self._answers(asked)]
         findings += [self._elevated(name) for name in subject.policy.elevated]
         return Verified(
             findings=findings,
@@ -166,7 +166,7 @@ class _Verification:
         """What each predicate says, in the order of the policy; those that run nothing are asked first."""
         found: dict[int, FindingRecord] = {}
         for number, (planned, place) in sorted(enumerate(asked), key=lambda each: each[1][0].kind in RUNNING):
-            predicate = partial(_asked, planned, place)
+            predicate = partial(self.reply, planned, place)
             found[number] = self._finding(planned.capability, place, predicate, planned.severity)
             if planned.kind not in RUNNING and rejecting([found[number]]):
                 self._against.append(planned.capability)
@@ -174,13 +174,11 @@ class _Verification:
 
     # --- findings -----------------------------------------------------------------------------------------------------
 
-    def _finding(
-        self, capability: str, place: RunFrom, predicate: "Callable[[_Verification], Reply]", severity: str
-    ) -> FindingRecord:
+    def _finding(self, capability: str, place: RunFrom, predicate: Callable[[], Reply], severity: str) -> FindingRecord:
         shop = self._stage.shop
         began = shop.store.now()
         try:
-            reply = predicate(self)
+            reply = predicate()
         except WorldFault as fault:
             if self._stage.hold.switch.pulled.is_set():
                 raise
@@ -195,7 +193,7 @@ class _Verification:
         elevation = self._subject.spec.elevate
         why = elevation.reason if elevation is not None else "the task says so"
         reply = Reply(status="not-applicable", told=(f"the task is elevated: {why}",))
-        return self._finding(name, "merged", lambda _: reply, "block")
+        return self._finding(name, "merged", lambda: reply, "block")
 
     # --- predicates ---------------------------------------------------------------------------------------------------
 
@@ -392,14 +390,6 @@ class _Commands:
 
     def census(self) -> TestCensus:
         return self._verification.census()
-
-
-def _asked(planned: Planned, place: RunFrom, verification: _Verification) -> Reply:
-    return verification.reply(planned, place)
-
-
-def _merge_reply(verification: _Verification) -> Reply:
-    return merge_reply(verification._merged)  # noqa: SLF001 - its own module
 
 
 def merge_reply(merged: Merged) -> Reply:
