@@ -1,6 +1,6 @@
 """Checks at the doors: data against a published schema, every difference told in words, then the record itself."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -37,10 +37,14 @@ class Violation(NamedTuple):
 def violations(name: str, data: object) -> list[Violation]:
     """Every way in which data differs from the schema of that name; empty means it fits."""
     try:
-        found = [violation for error in validator(name).iter_errors(data) for violation in _told(error, schema(name))]
+        return differences(validator(name).iter_errors(data), schema(name))
     except ValueError as error:  # data that is not JSON at all, such as a key that is not a string
         return [Violation((), "value", "wrong-type", str(error))]
-    return _once(found)
+
+
+def differences(errors: Iterable["jsonschema_rs.ValidationError"], root: Mapping[str, Any]) -> list[Violation]:
+    """What a validator says of data, in our words, each difference once. `root` is the schema it was compiled from."""
+    return _once([violation for error in errors for violation in _told(error, root)])
 
 
 def _once(found: list[Violation]) -> list[Violation]:

@@ -16,6 +16,7 @@ PATTERNS = {
     "^[a-z][a-z0-9-]{0,63}$": "lower-case letters, digits and dashes, starting with a letter, at most 64",
     "^[a-z][a-z0-9-]{0,63}::[a-z][a-z0-9-]{0,63}$": "`category::slug` in lower-case letters, digits and dashes",
     "^[a-z][a-z0-9]*(-[a-z0-9]+)*::[a-z][a-z0-9]*(-[a-z0-9]+)*$": "`package::verb`, both in kebab-case",
+    "^[a-z][a-z0-9]*(-[a-z0-9]+)*$": "a name in kebab-case",
     "^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
     r"^[0-9A-Za-z]+\.[A-Za-z][A-Za-z0-9_-]*$": "a contract principal such as `SP000.identity-registry`",
     "^[a-z0-9][a-z0-9_-]*$": "lower-case letters, digits, `_` and `-`",

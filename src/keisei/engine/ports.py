@@ -6,10 +6,11 @@ could help. No transaction crosses a port: what belongs together is one value.
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from keisei.engine.autonomy import Autonomy
 from keisei.records.artifact import ArtifactRecord
+from keisei.records.atom_spec import AtomPackage, AtomSpec
 from keisei.records.attempt import TaskAttempt
 from keisei.records.breaker import Breaker
 from keisei.records.bundle import BundleRecord
@@ -17,6 +18,7 @@ from keisei.records.event import RuntimeEvent
 from keisei.records.evidence import Stored
 from keisei.records.finding import FindingRecord
 from keisei.records.id import AdapterId, AgentId, AttemptId, LandingId, ProfileId, RunnerId, TaskId
+from keisei.records.invocation import Answer, CallOrder
 from keisei.records.landing import LandingRecord
 from keisei.records.ledger import LedgerEntry
 from keisei.records.move import (
@@ -42,6 +44,7 @@ from keisei.records.move import (
     TaskQuery,
 )
 from keisei.records.outbox import OutboxItem, OutboxStatus
+from keisei.records.pipe_run import CacheHit, CacheKey, PipeMember, PipeMove, PipeRun
 from keisei.records.runner import Beat, RunnerRecord
 from keisei.records.task import TaskRecord, TaskStatus
 from keisei.rules.role import ResolvedRole
@@ -262,7 +265,92 @@ class Evidence(Protocol):
         """Every key that begins with the prefix, sorted."""
 
 
-class Store(Queue, Leases, Bell, Controls, Outbox, Landings, View, Ledger, Autonomy, Protocol):
+class PipeRuns(Protocol):
+    """Runs of pipes: every method that writes is one transaction, done or not done."""
+
+    def begin_run(self, run: PipeRun) -> None:
+        """Keep a new run, `running`, fence 1, with its ledger row `pipe_begun`. Raises IllegalMove for a known id."""
+
+    def pipe_run(self, run_id: str) -> PipeRun | None:
+        """One run."""
+
+    def pipe_runs(self, limit: int = 50) -> list[PipeRun]:
+        """Runs, newest first."""
+
+    def take_run(self, run: PipeRun) -> PipeRun:
+        """Take a run over, with definition, source and input as given; its fence is one higher then.
+
+        It is `running`, or `undoing` where it was. Raises IllegalMove where the stored fence is another by now.
+        """
+
+    def move_run(self, move: PipeMove) -> bool:
+        """Write members, status and ledger rows at once. False: the fence is an older one, nothing was written."""
+
+    def members(self, run_id: str, step: str | None = None, after: int = -1, limit: int = 500) -> list[PipeMember]:
+        """Members in the order of (step, index): of one step behind an index, or the first of all steps.
+
+        Fewer than asked for where outputs are large: only an empty page is the last.
+        """
+
+    def member_counts(self, run_id: str) -> dict[tuple[str, str], int]:
+        """How many members each step has in each state."""
+
+
+class Atoms(Protocol):
+    """Atoms by id."""
+
+    def atom(self, atom_id: str) -> AtomSpec:
+        """The atom as it is now. Raises MissingAtom with the nearest name, AuthorError where its files are broken."""
+
+
+class Databases(Protocol):
+    """The databases of packages."""
+
+    def database(self, package: AtomPackage) -> str | None:
+        """Its database, made and brought up to date; None where it has none. Raises OperatorError, WorldFault."""
+
+
+class Workers(Protocol):
+    """Whoever runs an atom: a warm process of its own, or a program. Any thread may call."""
+
+    def call(self, order: CallOrder) -> Answer:
+        """Run it to its end, its deadline or its cap; then nothing of its tree is left that it did not have before.
+
+        Never raises for what the atom does. Raises MissingProgram where there is no program.
+        """
+
+    def follow(self, order: CallOrder) -> "Following":
+        """Start a stream. Raises MissingProgram."""
+
+    def cancel(self) -> None:
+        """End every call there is; each answers `killed`, and so does every later one. Any thread may say it."""
+
+
+class Following(Protocol):
+    """A stream while it runs, for one consumer. Closing it before its end cancels it."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Items as they come. The atom is held up where nobody takes them. A second iterator raises IllegalMove."""
+
+    def close(self) -> None:
+        """End it. Safe to say twice."""
+
+    @property
+    def answer(self) -> Answer:
+        """How it ended; `output` is the number of items. Asked before the end, it closes the stream."""
+
+
+class TransformCache(Protocol):
+    """Results of pure functions. Disposable; any failure of it is a miss."""
+
+    def find(self, key: CacheKey) -> CacheHit:
+        """The kept output, or why there is none, in words."""
+
+    def keep(self, key: CacheKey, output: Any) -> None:  # noqa: ANN401 - any JSON
+        """Keep a validated output."""
+
+
+class Store(Queue, Leases, Bell, Controls, Outbox, Landings, PipeRuns, View, Ledger, Autonomy, Protocol):
     """Everything behind one database."""
 
     def close(self) -> None:

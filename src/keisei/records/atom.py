@@ -4,7 +4,18 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from keisei.records.form import AtomId, Facets, Lineage, Positive, Record, RelativePath, Text, default, when
+from keisei.records.form import (
+    AtomId,
+    EnvName,
+    Facets,
+    Lineage,
+    Positive,
+    Record,
+    RelativePath,
+    Text,
+    default,
+    when,
+)
 
 AtomKind = Literal["command", "query", "stream", "transform"]
 Stability = Literal["experimental", "beta", "stable", "deprecated"]
@@ -70,6 +81,8 @@ class AtomManifest(Record, frozen=True, kw_only=True):
     """Empty means pure."""
     idempotent: bool
     """Whether doing it twice is doing it once."""
+    keyed: bool | None = None
+    """Whether doing it twice under one invocation id is doing it once: it keeps the id with what it writes."""
     destructive: bool | None = None
     """Whether it removes or overwrites what cannot be made again."""
     timeout_ms: Annotated[int, Meta(ge=1, le=86_400_000)] = default(30_000)
@@ -100,11 +113,15 @@ class PackageFile(Record, frozen=True, kw_only=True):
     db_env: Annotated[str, Meta(pattern="^[A-Z][A-Z0-9_]*$")] | None = None
     """The variable that names its database."""
     db_default: str | None = None
-    """Its database unless that variable is set."""
+    """Its database unless that variable is set; a relative path stands in `packages/` of keisei's state folder."""
     migrations_dir: RelativePath | None = None
     """Its migrations."""
     schema_version: Positive | None = None
     """The newest migration."""
+    tables_of: Annotated[str, Meta(pattern="^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=64)] | None = None
+    """Another package, whose migrations make the tables this one works on. Both name one database."""
+    env: tuple[EnvName, ...] = ()
+    """Variables its atoms are given beside the usual few. Their values count as secrets."""
 
     def __post_init__(self) -> None:
         """Refuse a database package that does not say where its database is."""

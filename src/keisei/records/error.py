@@ -3,6 +3,8 @@
 KeiseiError
   AuthorError         a file needs an edit                     problems: path, line, column, code, hint
   OperatorError       a setting or the machine does            hint
+    MissingAtom       no atom has this id                      hint
+    MissingProgram    no program answers for a package         hint
   ContractViolation   data at a door has another shape         schema id, JSON paths
   Refused             policy says no                           hint
   IllegalMove         a move that is not allowed               our bug, or a lost race
@@ -44,6 +46,14 @@ class AuthorError(KeiseiError):
 
 class OperatorError(KeiseiError):
     """A setting, an argument or the machine needs attention."""
+
+
+class MissingAtom(OperatorError):
+    """No atom has this id."""
+
+
+class MissingProgram(OperatorError):
+    """A package's program is not installed."""
 
 
 class ContractViolation(KeiseiError):

@@ -1,9 +1,11 @@
 """Invocations: one atom called once."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
+from keisei.records.atom_spec import AtomSpec
 from keisei.records.form import AtomId, Record, Sha256, Text, Timestamp, when
 from keisei.records.id import AttemptId, InvocationId
 
@@ -40,7 +42,7 @@ class InvocationRecord(Record, frozen=True, kw_only=True):
     output_sha: Sha256 | None
     """sha256 of the canonical output; null where there is none."""
     exit_code: Annotated[int, Meta(ge=0, le=255)]
-    """0 done, 2 atom error or schema violation, 1 usage or IO."""
+    """0 done, 1 usage, IO or killed, 2 atom error or schema violation, 5 timeout, 127 no program, 130 canceled."""
     error: InvocationError | None
     """Why it failed; null exactly when it did not."""
     duration_ms: Annotated[float, Meta(ge=0)]
@@ -55,3 +57,46 @@ class InvocationRecord(Record, frozen=True, kw_only=True):
         if (self.exit_code == 0) != (self.error is None):
             message = "error is null exactly when exit_code is 0"
             raise ValueError(message)
+
+
+class CallOrder(Struct, frozen=True, kw_only=True):
+    """One call, as a worker is given it. Internal."""
+
+    spec: AtomSpec
+    """What is called."""
+    input: Any
+    """Validated."""
+    invocation_id: InvocationId
+    """The idempotency key the atom is given."""
+    timeout_s: float
+    """How long it may take."""
+    env: Mapping[str, str]
+    """The whole environment of the atom."""
+    database: str | None
+    """Its database, absolute; None where it has none."""
+    cwd: str
+    """Where it works, absolute."""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What became of a call, before its output was looked at. Internal."""
+
+    output: Any = None
+    """What came out; of a stream how many items."""
+    error: InvocationError | None = None
+    """Why nothing came out; None where something did."""
+    exit_code: int = 0
+    """0 exactly where there is no error."""
+    said: str = ""
+    """What it wrote for people, the last part of it."""
+
+
+class Invoked(Struct, frozen=True, kw_only=True):
+    """A call with its row. Internal."""
+
+    record: InvocationRecord
+    """The row."""
+    output: Any = None
+    """What came out, validated; None where it failed."""
+    said: str = ""
+    """What it wrote for people."""

@@ -18,6 +18,36 @@ class Explained(NamedTuple):
 
 
 CODES: dict[str, Explained] = {
+    "missing-atom": Explained(
+        "An atom does not exist",
+        "No package of that name has such a verb where atoms are looked for.",
+        "Correct the id, install the package, or name its folder with `--root`.",
+    ),
+    "bad-reference": Explained(
+        "A reference cannot be read or followed",
+        "`$step.path` names no step, no such value, or itself.",
+        "Refer to what is listed; a dollar that is meant as one is written `$$`.",
+    ),
+    "bad-condition": Explained(
+        "An `if` cannot be read or never holds",
+        "It is not an expression, or compares what cannot be compared.",
+        "Write references, literals, comparisons, `in`, `and`, `or`, `not` and parentheses.",
+    ),
+    "unproven": Explained(
+        "A reference is checked at run time",
+        "The schemas do not prove that the value is there and fits.",
+        "Nothing, or make the output schema say more.",
+    ),
+    "file-order": Explained(
+        "Two steps are ordered only by the file",
+        "Their effects conflict and neither needs the other; the one that stands first goes first.",
+        "Write `needs`, if the order matters to you.",
+    ),
+    "not-retryable": Explained(
+        "A step may not be tried again",
+        "`retry` can only narrow what the atom's kind, idempotence and errors allow.",
+        "Remove the retry, or the code.",
+    ),
     "unreadable": Explained(
         "The file cannot be read",
         "It is missing, a folder, a device, a symlink loop, or not permitted.",
@@ -171,6 +201,112 @@ CODES: dict[str, Explained] = {
         "A schema has no examples",
         "Examples are documentation and smoke test at once.",
         "Add at least one example.",
+    ),
+    "missing-schema": Explained(
+        "An atom's schema is missing",
+        "Both schemas are there for every kind; one without input or output has the schema of the empty object.",
+        "Add the file, or correct its path.",
+    ),
+    "schema-draft": Explained(
+        "A schema is not draft-07",
+        "`$schema` says which rules hold, and atoms are draft-07.",
+        "Write `http://json-schema.org/draft-07/schema#`; `keisei lint atoms --fix` mends spellings of it.",
+    ),
+    "example-mismatch": Explained(
+        "An example does not fit its schema",
+        "Examples are documentation and smoke test at once, so they are held against the schema.",
+        "Correct the example or the schema.",
+    ),
+    "empty-schema": Explained(
+        "A schema admits nothing",
+        "No document can satisfy it, or this part of it.",
+        "Correct the bounds that contradict each other.",
+    ),
+    "required-mismatch": Explained(
+        "`input.required` differs from the schema's",
+        "The page repeats what the schema requires, for help texts.",
+        "Make them equal, or leave it out; `keisei lint atoms --fix` does.",
+    ),
+    "duplicate-error": Explained("An error is listed twice", "One code means one thing.", "Keep one of them."),
+    "effect-spelling": Explained(
+        "A side effect is one text",
+        "Effects are written in two parts, so that a program can tell the operation from its domain.",
+        "Write `{ op: write, domain: kei-task-db }`.",
+    ),
+    "idle-command": Explained(
+        "A command changes nothing",
+        "A command mutates state; this one declares only reads, or nothing at all.",
+        "Declare what it changes, or make it a query or a transform.",
+    ),
+    "missing-function": Explained(
+        "An atom's function is missing",
+        "A Python atom is `def run(input, context)` in a file of the verb's name beside its page.",
+        "Write it.",
+    ),
+    "bad-function": Explained(
+        "An atom's function cannot be called",
+        "`run` takes two parameters, input and context; it is a generator for a stream, and only for a stream.",
+        "Correct its definition.",
+    ),
+    "bad-migrations": Explained(
+        "Migrations are not numbered",
+        "They are `0001_name.sql`, `0002_name.sql`, and so on, without gaps, each number once.",
+        "Rename the files.",
+    ),
+    "schema-version": Explained(
+        "`schema_version` is not the newest migration",
+        "It says which tables the package's atoms expect.",
+        "Make them equal.",
+    ),
+    "not-keyed": Explained(
+        "An atom cannot be keyed",
+        "It keeps the invocation id with what it writes, so its package has a database.",
+        "Remove `keyed`, or give the package a database.",
+    ),
+    "long-name": Explained(
+        "A name is too long for tools",
+        "As a tool an atom is called `package__verb`, and tools have at most 64 characters.",
+        "Shorten the package or the verb.",
+    ),
+    "no-successor": Explained(
+        "A deprecated atom does not lead on",
+        "`deprecated` says what to use instead, and names an atom that exists.",
+        "Write for example `use kei-task::create-v2`.",
+    ),
+    "breaking-input": Explained(
+        "An input that was valid is refused now",
+        "Callers that worked would fail. The message shows such an input.",
+        "Accept it, or leave the atom as it was, deprecated, and add a new one such as `create-v2`.",
+    ),
+    "breaking-output": Explained(
+        "An output comes out now that was not valid before",
+        "Whoever reads the outputs does not expect it. The message shows such an output.",
+        "Keep to the old schema, or leave the atom as it was, deprecated, and add a new one such as `create-v2`.",
+    ),
+    "undecided-change": Explained(
+        "A schema changed, and nobody can tell whether it breaks",
+        "The proof that old documents are still good was not found, and neither was one that is not.",
+        "Look at the change yourself.",
+    ),
+    "removed-error": Explained(
+        "An error code is gone",
+        "Callers that handle it wait for it in vain, and meet something else.",
+        "Keep the code, or make a new atom.",
+    ),
+    "changed-kind": Explained(
+        "An atom's kind changed",
+        "What may run beside it, be retried or be cached follows from the kind.",
+        "Keep the kind, or make a new atom.",
+    ),
+    "lost-idempotence": Explained(
+        "An atom promises less than it did",
+        "Callers repeat what they were told may be repeated (`idempotent`, `keyed`).",
+        "Keep the promise, or make a new atom.",
+    ),
+    "removed-atom": Explained(
+        "An atom is gone that was not deprecated",
+        "A breaking change is a new atom; the old one stays, deprecated, for two minor versions.",
+        "Bring it back with `deprecated: use ...`.",
     ),
     "effects": Explained(
         "Kind and side effects disagree",

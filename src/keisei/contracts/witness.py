@@ -1,0 +1,262 @@
+"""Witnesses: a few documents that a schema plausibly admits, so that a claim about schemas can be shown on one.
+
+Nothing is promised of a single document: whoever draws one asks a validator. Patterns are read as Python reads them.
+"""
+
+import re
+import warnings
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
+
+EACH, DEEPEST, LONGEST, MOST_ITEMS = 12, 12, 4096, 64
+"""Documents of one place, levels, characters of a text and members of a list that are still drawn."""
+TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
+FORMATS = {
+    "date-time": "2026-01-02T03:04:05Z",
+    "date": "2026-01-02",
+    "time": "03:04:05Z",
+    "email": "a@example.org",
+    "hostname": "example.org",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "uri": "https://example.org/",
+    "uri-reference": "a",
+    "uuid": "0190a0a0-0000-7000-8000-000000000000",
+    "regex": "a",
+    "json-pointer": "/a",
+}
+
+
+def documents(schema: object) -> Iterator[Any]:
+    """Documents worth trying on the schema, the plainest first; finitely many, and never an exception."""
+    try:
+        yield from islice(_drawn(schema, schema, 0), EACH * EACH)
+    except (RecursionError, TypeError, ValueError, OverflowError, ArithmeticError):
+        return
+
+
+def _drawn(schema: object, root: object, depth: int) -> Iterator[Any]:
+    if depth > DEEPEST or schema is False:
+        return
+    if not isinstance(schema, dict):
+        yield from ("a", 1, None, True, [], {})
+        return
+    if isinstance(schema.get("$ref"), str):
+        yield from _drawn(pointed(root, schema["$ref"]), root, depth + 1)
+        return
+    if "const" in schema or isinstance(schema.get("enum"), list):
+        yield from [schema["const"]] if "const" in schema else islice(schema["enum"], EACH)
+        return
+    for key in ("anyOf", "oneOf", "allOf"):
+        for branch in islice(_list(schema.get(key)), EACH):
+            rest = {name: value for name, value in schema.items() if name != key}
+            yield from islice(_drawn(_merged(rest, branch, root), root, depth + 1), EACH)
+    yield from _list(schema.get("examples"))[:EACH]
+    kinds = schema.get("type", _suggested(schema))
+    for kind in kinds if isinstance(kinds, list) else [kinds]:
+        yield from islice(DRAW.get(kind, _nothing)(schema, root, depth), EACH * 2)
+
+
+def pointed(root: object, reference: str) -> object:
+    """What a reference inside the document leads to; False, which admits nothing, where it leads nowhere."""
+    if not reference.startswith("#"):
+        return False
+    found = root
+    for part in reference[1:].split("/")[1:]:
+        step = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, dict) and step in found:
+            found = found[step]
+        elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
+            found = found[int(step)]
+        else:
+            return False
+    return found
+
+
+def _merged(rest: dict[str, Any], branch: object, root: object) -> object:
+    """Two schemas that hold at once, roughly: bounds of the branch win, properties and demands add up."""
+    if isinstance(branch, dict) and isinstance(branch.get("$ref"), str):
+        branch = pointed(root, branch["$ref"])
+    if not isinstance(branch, dict):
+        return rest if branch is True else branch
+    both = rest | branch
+    for key in ("properties", "definitions"):
+        if isinstance(rest.get(key), dict) and isinstance(branch.get(key), dict):
+            both[key] = rest[key] | branch[key]
+    if isinstance(rest.get("required"), list) and isinstance(branch.get("required"), list):
+        both["required"] = [*rest["required"], *branch["required"]]
+    return both
+
+
+def _suggested(schema: dict[str, Any]) -> list[str]:
+    """Types a schema without `type` speaks of."""
+    if any(key in schema for key in ("properties", "required", "propertyNames", "minProperties")):
+        return ["object", *TYPES[:-1]]
+    return list(TYPES)
+
+
+def _nothing(_schema: dict[str, Any], _root: object, _depth: int) -> Iterator[Any]:
+    return iter(())
+
+
+def _texts(schema: dict[str, Any], _root: object, _depth: int) -> Iterator[Any]:
+    low, high = _whole(schema.get("minLength"), 0), _whole(schema.get("maxLength"), None)
+    if isinstance(schema.get("format"), str):
+        yield FORMATS.get(schema["format"], "a")
+    if isinstance(schema.get("pattern"), str):
+        yield from _matching(schema["pattern"])
+    for size in dict.fromkeys((low, max(low, 1), high, low + 1, 100)):
+        if size is not None and size <= LONGEST and (high is None or size <= high):
+            yield "a" * size
+    yield from ("A", "0", "a b", "-", "ü")
+
+
+def _integers(schema: dict[str, Any], _root: object, _depth: int) -> Iterator[Any]:
+    yield from (int(each) for each in _numbers(schema, _root, _depth) if float(each).is_integer())
+
+
+def _numbers(schema: dict[str, Any], _root: object, _depth: int) -> Iterator[Any]:
+    step = schema.get("multipleOf", 1)
+    for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+        bound = schema.get(key)
+        if isinstance(bound, int | float):
+            whole = int(bound)
+            yield from (bound, whole + 1, whole - 1, bound + 0.5, bound - 0.5)
+            yield from (whole // step * step, whole // step * step + step)
+    yield from (0, step, -step, 1, -1, 0.5, 2**31)
+
+
+def _lists(schema: dict[str, Any], root: object, depth: int) -> Iterator[Any]:
+    low, high = _whole(schema.get("minItems"), 0), _whole(schema.get("maxItems"), MOST_ITEMS)
+    items = schema.get("items", True)
+    first = [next(_drawn(each, root, depth + 1), None) for each in items[:EACH]] if isinstance(items, list) else []
+    more = schema.get("additionalItems", True) if isinstance(items, list) else items
+    drawn = list(islice(_drawn(more, root, depth + 1), EACH)) + list(
+        islice(chain.from_iterable(_drawn(each, root, depth + 1) for each in _contained(schema)), EACH)
+    )
+    sizes = [size for size in dict.fromkeys((low, max(low, 1), low + 1, high)) if size <= min(high, MOST_ITEMS)]
+    least = max(low, 1) if high >= 1 else 0
+    if low == 0:
+        yield []
+    yield from ([*first, *([value] * least)][: max(least, len(first))] for value in drawn)
+    yield from ([*first, *_mixed(drawn, size)][:size] for size in sizes)
+
+
+def _mixed(values: list[Any], size: int) -> list[Any]:
+    return [values[index % len(values)] for index in range(size)] if values else []
+
+
+def _contained(schema: dict[str, Any]) -> list[object]:
+    return [schema["contains"]] if "contains" in schema else []
+
+
+def _objects(schema: dict[str, Any], root: object, depth: int) -> Iterator[Any]:
+    properties = schema["properties"] if isinstance(schema.get("properties"), dict) else {}
+    needed = [name for name in _list(schema.get("required")) if isinstance(name, str)][:MOST_ITEMS]
+    drawn = {
+        name: list(islice(_drawn(properties.get(name, _others(schema)), root, depth + 1), EACH))
+        for name in dict.fromkeys([*needed, *list(properties)[:MOST_ITEMS]])
+    }
+    plain = {name: drawn[name][0] for name in needed if drawn[name]}
+    yield plain
+    yield {name: values[0] for name, values in drawn.items() if values}
+    for name, values in drawn.items():
+        yield from (plain | {name: value} for value in values)
+    for name in islice(_names(schema), 4):
+        yield from (plain | {name: value} for value in islice(_drawn(_others(schema), root, depth + 1), 4))
+
+
+def _names(schema: dict[str, Any]) -> Iterator[str]:
+    """Names that no property has."""
+    if "propertyNames" in schema:
+        yield from (each for each in _drawn(schema["propertyNames"], schema, DEEPEST - 2) if isinstance(each, str))
+    yield from ("other", "x")
+
+
+def _others(schema: dict[str, Any]) -> object:
+    return schema.get("additionalProperties", True)
+
+
+def _flags(_schema: dict[str, Any], _root: object, _depth: int) -> Iterator[Any]:
+    yield from (True, False)
+
+
+def _nulls(_schema: dict[str, Any], _root: object, _depth: int) -> Iterator[Any]:
+    yield None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _whole(value: object, other: Any) -> Any:  # noqa: ANN401 - a bound, or what the caller takes for none
+    return int(value) if isinstance(value, int | float) and 0 <= value <= LONGEST else other
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """A shortest and a slightly longer text the pattern matches, as far as it is made of plain parts."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python finds odd about a pattern is not ours to tell
+            parsed: Any = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001 - the only one there is
+        for extra in (0, 1):
+            yield _written(parsed, extra)
+    except (re.error, ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return
+
+
+def _written(parsed: Any, extra: int) -> str:  # noqa: ANN401 - sre's own
+    return "".join(_part(str(name), value, extra) for name, value in parsed)[:LONGEST]
+
+
+def _part(name: str, value: Any, extra: int) -> str:  # noqa: ANN401 - sre's own
+    if name == "LITERAL":
+        return chr(value)
+    if name == "NOT_LITERAL":
+        return "a" if value != ord("a") else "b"
+    if name == "ANY":
+        return "a"
+    if name == "IN":
+        return _member(value, extra)
+    if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+        low, high, inner = value
+        text = _written(inner, extra)
+        times = min(int(low) + (extra if high > low else 0), LONGEST // max(len(text), 1) + 1)
+        return text * times
+    if name == "SUBPATTERN":
+        return _written(value[3], extra)
+    if name == "BRANCH":
+        return _written(value[1][min(extra, len(value[1]) - 1)], extra)
+    return ""
+
+
+def _member(items: Any, extra: int) -> str:  # noqa: ANN401 - sre's own
+    """One character of a class."""
+    name, value = items[-1] if extra and str(items[0][0]) != "NEGATE" else items[0]
+    if str(name) == "LITERAL":
+        return chr(value)
+    if str(name) == "RANGE":
+        return chr(value[extra and 1])
+    if str(name) == "NEGATE":
+        return next((char for char in "a0 -A" if char not in _excluded(items[1:])), "é")
+    return {"CATEGORY_DIGIT": "0", "CATEGORY_SPACE": " "}.get(str(value), "a")
+
+
+def _excluded(items: Any) -> str:  # noqa: ANN401 - sre's own
+    singles = (chr(value) for name, value in items if str(name) == "LITERAL")
+    ranges = (
+        chr(code) for name, value in items if str(name) == "RANGE" for code in range(value[0], value[1] + 1)[:512]
+    )
+    return "".join(chain(singles, ranges))
+
+
+DRAW = {
+    "string": _texts,
+    "integer": _integers,
+    "number": _numbers,
+    "boolean": _flags,
+    "null": _nulls,
+    "array": _lists,
+    "object": _objects,
+}

@@ -1,0 +1,143 @@
+"""What an atom's declared effects allow: beside what it may run, whether it is tried again, whether a result is kept.
+
+All of it follows from the frontmatter alone. Where kind and effects contradict each other the cautious reading holds.
+Every question has a twin in `*_words` that gives the reason in one sentence.
+"""
+
+from keisei.records.atom import AtomManifest, SideEffect
+from keisei.records.invocation import InvocationError
+
+EXCLUSIVE = "other"
+"""The effect that says nothing of itself, so that nothing may run beside it."""
+OURS = frozenset({"usage", "schema-in", "schema-out"})
+"""Kinds of errors that the next try would meet again."""
+WAITS = frozenset({408, 425, 429})
+"""The 4xx that ask for another try: timeout, too early, too many."""
+
+
+def conflict(one: AtomManifest, other: AtomManifest) -> tuple[str, ...]:
+    """The domains they share so that they must not overlap, sorted; empty: each may run beside the other.
+
+    `("other",)` where one of them has an effect that says nothing of itself. Symmetric; an atom may conflict with
+    itself.
+    """
+    if _is_exclusive(one) or _is_exclusive(other):
+        return (EXCLUSIVE,)
+    first, second = _domains(one.side_effects), _domains(other.side_effects)
+    return tuple(sorted(domain for domain in first.keys() & second.keys() if first[domain] or second[domain]))
+
+
+def conflict_words(one: AtomManifest, other: AtomManifest) -> str:
+    """Why they may run side by side, or why not."""
+    domains = conflict(one, other)
+    names = f"`{one.atom}` and `{other.atom}`"
+    if not domains:
+        return f"{names} may run side by side: they share no domain that one of them changes"
+    if domains == (EXCLUSIVE,) and (_is_exclusive(one) or _is_exclusive(other)):
+        who = " and ".join(f"`{each.atom}`" for each in dict.fromkeys((one, other)) if _is_exclusive(each))
+        return f"{names} must not overlap: {who} declares the effect `other`, so nothing runs beside it"
+    told = ", ".join(f"`{domain}`" for domain in domains)
+    return f"{names} must not overlap: both touch {told} and at least one of them changes it"
+
+
+def is_safe_again(manifest: AtomManifest) -> bool:
+    """Whether doing it twice is doing it once: it says so, or it is a query that only reads, or a pure transform.
+
+    Being `keyed` is not enough: that holds under one invocation id only.
+    """
+    return manifest.idempotent or _only_reads(manifest)
+
+
+def is_safe_again_words(manifest: AtomManifest) -> str:
+    """Why doing it twice is doing it once, or why not."""
+    if manifest.idempotent:
+        return f"`{manifest.atom}` may be done twice: it is idempotent"
+    if _only_reads(manifest):
+        return f"`{manifest.atom}` may be done twice: a {manifest.kind} changes nothing"
+    if manifest.keyed:
+        return f"`{manifest.atom}` may be done twice only under the same invocation id: it is keyed, and not idempotent"
+    return f"`{manifest.atom}` must not be done twice: it is a {manifest.kind} that is not idempotent"
+
+
+def may_retry(manifest: AtomManifest) -> bool:
+    """Whether it may be tried again by itself after a failure; which failures, `retries` says."""
+    return is_safe_again(manifest)
+
+
+def may_retry_words(manifest: AtomManifest) -> str:
+    """Why it is tried again by itself, or why never."""
+    if manifest.idempotent:
+        return f"`{manifest.atom}` is tried again by itself: it is idempotent"
+    if _only_reads(manifest):
+        return f"`{manifest.atom}` is tried again by itself: a {manifest.kind} changes nothing"
+    return f"`{manifest.atom}` is never tried again by itself: it is a {manifest.kind} that is not idempotent"
+
+
+def retries(manifest: AtomManifest, error: InvocationError) -> bool:
+    """Whether this failure is worth another try. Cancellation and a missing program show only in the exit code.
+
+    An atom error whose code has no HTTP analog, or is not declared, counts as one that may pass.
+    """
+    return may_retry(manifest) and error.kind not in OURS and not _is_final(manifest, error)
+
+
+def retries_words(manifest: AtomManifest, error: InvocationError) -> str:
+    """Why this failure is tried again, or why not."""
+    if not may_retry(manifest):
+        return may_retry_words(manifest)
+    if error.kind in OURS:
+        return f"`{manifest.atom}` is not tried again: {error.kind} would come out the same"
+    if _is_final(manifest, error):
+        analog = next(iter(sorted(_analogs(manifest, error))))
+        return f"`{manifest.atom}` is not tried again: `{error.code}` is like HTTP {analog}, which stays so"
+    told = f"`{error.code}`" if error.kind == "atom" and error.code else error.kind
+    return f"`{manifest.atom}` is tried again: {told} may pass"
+
+
+def may_retry_code(manifest: AtomManifest, code: str) -> bool:
+    """Whether a failure with this code of its own is ever tried again by itself."""
+    return retries(manifest, InvocationError(kind="atom", code=code, message=code))
+
+
+def may_cache(manifest: AtomManifest) -> bool:
+    """Whether a validated result may be kept and served again: only of a transform, and only of a pure one."""
+    return manifest.kind == "transform" and not manifest.side_effects
+
+
+def may_cache_words(manifest: AtomManifest) -> str:
+    """Why its results are kept, or why not."""
+    if may_cache(manifest):
+        return f"results of `{manifest.atom}` are kept: it is a pure transform"
+    if manifest.kind == "transform":
+        return f"results of `{manifest.atom}` are not kept: it declares effects, so it is not pure"
+    return f"results of `{manifest.atom}` are not kept: a {manifest.kind} is not a transform"
+
+
+def _is_exclusive(manifest: AtomManifest) -> bool:
+    return any(effect.op == EXCLUSIVE for effect in manifest.side_effects)
+
+
+def _domains(effects: tuple[SideEffect, ...]) -> dict[str, bool]:
+    """Every domain, and whether anything but reading is done to it."""
+    found: dict[str, bool] = {}
+    for effect in effects:
+        found[effect.domain] = found.get(effect.domain, False) or effect.op != "read"
+    return found
+
+
+def _only_reads(manifest: AtomManifest) -> bool:
+    """A query or a transform whose effects do not contradict that."""
+    if manifest.kind == "transform":
+        return not manifest.side_effects
+    return manifest.kind == "query" and all(effect.op == "read" for effect in manifest.side_effects)
+
+
+def _analogs(manifest: AtomManifest, error: InvocationError) -> set[int]:
+    """What the page compares this error with; several where a code is declared twice."""
+    if error.kind != "atom" or error.code is None:
+        return set()
+    return {each.http_analog for each in manifest.errors if each.code == error.code and each.http_analog is not None}
+
+
+def _is_final(manifest: AtomManifest, error: InvocationError) -> bool:
+    return any(400 <= analog < 500 and analog not in WAITS for analog in _analogs(manifest, error))  # noqa: PLR2004
