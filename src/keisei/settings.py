@@ -20,6 +20,12 @@ SETTINGS = (
     Setting("config_home", "XDG_CONFIG_HOME", "~/.config", "The folder whose `keisei/` is the user's layer."),
     Setting("home", "HOME", "~", "The folder whose `.claude/agents/_primitives/_rust` is read where no root is given."),
     Setting("creator", "KEI_CREATOR_ID", "unknown", "Who stands as creator in the lineage of new and forked files."),
+    Setting(
+        "program_dir",
+        "KEI_RUNTIME_BIN_DIR",
+        "",
+        "The folder where programs that answer for atoms are looked for, before PATH.",
+    ),
     Setting("no_color", "NO_COLOR", "", "Any value switches colours off."),
     Setting(
         "state_home", "XDG_STATE_HOME", "~/.local/state", "The folder whose `keisei/` holds state; never a repository."
@@ -67,6 +73,7 @@ class Settings(NamedTuple):
     config_home: Path | None
     home: Path | None
     creator: str
+    program_dir: Path | None
     no_color: bool
     state_home: Path | None
     database_url: str
@@ -91,6 +98,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         config_home=_expanded(values["config_home"]),
         home=_expanded(values["home"]),
         creator=values["creator"],
+        program_dir=Path(values["program_dir"]) if values["program_dir"] else None,
         no_color=bool(values["no_color"]),
         state_home=_expanded(values["own_state"]) or _below(_expanded(values["state_home"]), "keisei"),
         database_url=values["database_url"],

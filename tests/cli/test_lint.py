@@ -1,8 +1,13 @@
 """Lint at the door: what it looks at, what it says, and how it ends."""
 
 import json
+import shutil
+import subprocess
+from urllib.parse import quote
 
 import pytest
+
+from tests.library.note_package import PAGE, input_schema, write_note
 
 KINDS = [
     "atoms",
@@ -133,3 +138,180 @@ def test_a_kit_root_with_nothing_in_it_is_not_called_clean(shell):
     done = shell.run("lint", "--kit-root", "empty")
 
     assert (done.code, done.err.splitlines()[0]) == (1, "error: there is nothing to check in the kit root `empty`")
+
+
+# Atoms.
+
+
+def git(folder, *words):
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+def committed(shell, **parts):
+    """A repository with one package in it, committed."""
+    package = write_note(shell.folder / "my packages", **parts)
+    git(shell.folder, "init", "-q")
+    git(shell.folder, "add", "my packages")
+    git(shell.folder, "commit", "-qm", "first")
+    return package
+
+
+def test_a_root_is_checked_instead_of_the_layers(shell):
+    write_note(shell.folder / "packages", page=PAGE.replace('"1.2.0"', "1.1.0"))
+
+    done = shell.run("lint", "atoms", "--root", "packages")
+
+    assert done.out == (
+        "packages/kei-note/atoms/add.md:4:10: error[version-mismatch]: version `1.1.0` differs from the package's "
+        "`1.2.0`\nchecked 1 package: 1 error, no warnings\n"
+    )
+    assert done.code == 1
+
+
+def test_one_package_is_judged_where_it_is_named(shell):
+    write_note(shell.folder / "packages")
+    write_note(shell.folder / "packages", name="kei-bad", page="")
+
+    assert shell.run("lint", "atoms", "--root", "packages", "--crate", "kei-note").code == 0
+    assert shell.run("lint", "atoms", "--root", "packages").code == 1
+    assert shell.run("lint", "atoms", "--root", "packages", "--crate", "kei-x").err == (
+        "error: no package is called `kei-x`\n  hint: packages here: `kei-bad`, `kei-note`\n"
+    )
+
+
+def test_an_atom_defined_twice_in_one_layer_is_told_and_an_override_is_not(shell):
+    layer = shell.folder_of(".keisei/primitives")
+    write_note(layer)
+    write_note(shell.folder_of("home/.config/keisei/primitives"))
+
+    assert shell.run("lint", "atoms", "--strict").code == 0
+
+    write_note(layer / "_rust")
+    done = shell.run("lint", "atoms")
+
+    assert [line.split(": ")[1] for line in done.out.splitlines()[:-1]] == ["error[duplicate-name]"]
+
+
+def test_a_broken_promise_is_told_with_its_file_line_and_example(shell):
+    committed(shell)
+    shorter = {"text": {"type": "string", "maxLength": 80}}
+    write_note(shell.folder / "my packages", given=input_schema(properties=shorter))
+
+    done = shell.run("lint", "atoms", "--root", "my packages", "--since", "HEAD")
+
+    assert done.code == 1
+    assert done.out.splitlines()[0] == (
+        "my packages/kei-note/atoms/schemas/add-input.json:7:20: error[breaking-input]: "
+        'an input that was valid is refused now (since `HEAD`): "text" of 81 to 200 characters'
+    )
+
+
+def test_nothing_broken_since_is_clean_and_a_removed_package_is_not(shell):
+    package = committed(shell)
+
+    assert shell.run("lint", "atoms", "--root", "my packages", "--since", "main").code == 0
+
+    shutil.rmtree(package.folder)
+    done = shell.run("lint", "atoms", "--root", "my packages", "--since", "main")
+
+    assert done.code == 1
+    assert "my packages/kei-note/atoms/add.md:1:1: error[removed-atom]" in done.out
+
+
+@pytest.mark.parametrize("revision", ["nowhere", "--help", "HEAD^{tree}", ""])
+def test_a_revision_that_is_not_there_is_told(shell, revision):
+    committed(shell)
+
+    done = shell.run("lint", "atoms", "--root", "my packages", f"--since={revision}")
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"error: there is no revision `{revision}`\n")
+
+
+def test_a_folder_without_history_is_told(shell):
+    write_note(shell.folder / "packages")
+
+    done = shell.run("lint", "atoms", "--root", "packages", "--since", "HEAD")
+
+    assert (done.code, "is not in a git repository" in done.err) == (1, True)
+
+
+def test_mending_says_what_it_changed_and_mends_once(shell):
+    package = write_note(shell.folder / "packages", page=PAGE.replace('"1.2.0"', "1.1.0"))
+    package.atoms.joinpath("add.md").chmod(0o640)
+
+    first = shell.run("lint", "atoms", "--root", "packages", "--fix")
+    again = shell.run("lint", "atoms", "--root", "packages", "--fix")
+
+    assert first.out == (
+        "fixed packages/kei-note/atoms/add.md: version `1.1.0` is `1.2.0` now\n"
+        "checked 1 package: no errors, no warnings\n"
+    )
+    assert again.out == "checked 1 package: no errors, no warnings\n"
+    assert (first.code, again.code) == (0, 0)
+    assert package.atoms.joinpath("add.md").read_text() == PAGE
+    assert package.atoms.joinpath("add.md").stat().st_mode & 0o777 == 0o640
+
+
+def test_the_shipped_kit_is_never_mended(shell):
+    done = shell.run("lint", "atoms", "--fix")
+
+    assert "fixed" not in done.out
+
+
+@pytest.mark.parametrize("option", [("--root", "."), ("--crate", "x"), ("--since", "HEAD"), ("--fix",)])
+def test_options_of_atoms_are_refused_for_other_kinds(shell, option):
+    done = shell.run("lint", "roles", *option)
+
+    assert done.code == 1
+    assert done.err.startswith("error: --root, --crate, --since and --fix are for atoms\n")
+
+
+# SARIF.
+
+
+def test_problems_of_every_kind_are_printed_as_sarif(shell):
+    (shell.folder_of(".keisei/roles") / "a b#ü.toml").write_text('[role]\nname = "mine"\ncolour = "red"\n')
+
+    done = shell.run("lint", "--format", "sarif")
+
+    log = json.loads(done.out)
+    (run,) = log["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert (done.code, log["version"], run["tool"]["driver"]["name"]) == (1, "2.1.0", "keisei")
+    assert [rules[each["ruleIndex"]]["id"] for each in run["results"]] == [each["ruleId"] for each in run["results"]]
+    assert {each["level"] for each in run["results"]} <= {"error", "warning"}
+    assert all(rule["help"]["text"] and rule["shortDescription"]["text"] for rule in rules)
+    unknown = next(each for each in run["results"] if each["ruleId"] == "unknown-key")
+    assert unknown["message"]["text"].startswith("unknown key `colour`")
+    assert unknown["locations"] == [
+        {
+            "physicalLocation": {
+                "artifactLocation": {"uri": ".keisei/roles/a%20b%23%C3%BC.toml", "uriBaseId": "SRCROOT"},
+                "region": {"startLine": 3, "startColumn": 1},
+            }
+        }
+    ]
+
+
+def test_a_file_elsewhere_is_named_by_an_absolute_address(shell, monkeypatch):
+    root = write_note(shell.folder / "my packages", page="").folder.parent
+    monkeypatch.chdir(shell.folder_of("elsewhere"))
+
+    log = json.loads(shell.run("lint", "atoms", "--root", root, "--format", "sarif").out)
+
+    (result,) = log["runs"][0]["results"]
+    address = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert address == {"uri": f"file://{quote(str(root))}/kei-note/atoms/add.md"}
+
+
+def test_a_clean_check_is_a_run_without_results(shell):
+    log = json.loads(shell.run("lint", "--format", "sarif").out)
+
+    assert log["runs"][0]["results"] == []
+
+
+def test_json_by_either_name_is_the_same_and_two_forms_are_refused(shell):
+    assert shell.run("lint", "--json").out == shell.run("lint", "--format", "json").out
+    assert shell.run("lint", "--json", "--format", "sarif").code == 1

@@ -65,6 +65,7 @@ def test_an_example_in_an_atoms_page_must_fit_its_schema(layer):
     for side in ("input", "output"):
         schema = {"$schema": DRAFT, "type": "object", "properties": {"n": {"type": "integer"}}, "examples": [{"n": 1}]}
         (atoms / "schemas" / f"add-{side}.json").write_text(json.dumps(schema))
+    (atoms / "add.py").write_text("def run(input, context):\n    return input\n")
     (atoms / "add.md").write_text(
         "---\natom: kei-note::add\nkind: transform\nversion: '1'\n"
         "input: {schema: schemas/add-input.json, example: {n: x}}\n"
@@ -72,7 +73,8 @@ def test_an_example_in_an_atoms_page_must_fit_its_schema(layer):
         "stability: stable\n---\n# kei-note::add\n"
     )
 
-    assert linted(layer, "atom") == [("bad-schema", 'the example does not fit: "x" is not of type "integer"', None)]
+    told = 'the example does not fit: "x" is not of type "integer"'
+    assert linted(layer, "atom") == [("example-mismatch", told, None)]
 
 
 @pytest.mark.parametrize(("name", "key"), [("task.attempt", "task_id"), ("sensor.event", "event_id")])

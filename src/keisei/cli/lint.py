@@ -1,49 +1,105 @@
 """`keisei lint`."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
+from keisei import __version__
+from keisei.cli.lint_atoms import AtomOrder, checked_atoms, installed_ids
 from keisei.cli.output import emit_json, json_option
+from keisei.cli.sarif import sarif
 from keisei.cli.surroundings import kit_root_option, open_catalog
 from keisei.contracts.check import data_of
 from keisei.library.catalog import Catalog
 from keisei.library.lint import PLURALS, Report, lint, lint_runtime, lint_task
 from keisei.records.error import OperatorError
+from keisei.records.problem import printable
 
 
 @click.command("lint")
 @click.argument("kind", default="all", type=click.Choice([*PLURALS, "all"]), metavar="[KIND]")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--strict", is_flag=True, help="Warnings fail too.")
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Atoms: a folder of packages to check instead.",
+)
+@click.option("--crate", metavar="PACKAGE", help="Atoms: check this package only.")
+@click.option("--since", metavar="REV", help="Atoms: also tell what breaks what was promised at that git revision.")
+@click.option("--fix", is_flag=True, help="Atoms: first mend what needs no decision.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), help="How to print; text if not said.")
 @kit_root_option
 @json_option
-def command(kind: str, files: tuple[Path, ...], strict: bool, kit_root: Path | None, as_json: bool) -> int:
+def command(  # noqa: PLR0913, PLR0917 - a command has this many options
+    kind: str,
+    files: tuple[Path, ...],
+    strict: bool,
+    roots: tuple[Path, ...],
+    crate: str | None,
+    since: str | None,
+    fix: bool,
+    form: str | None,
+    kit_root: Path | None,
+    as_json: bool,
+) -> int:
     """Check authored files; every problem at once.
 
     KIND is atoms, capabilities, roles, tasks, skills, workflows, profiles, task-types, agents, project or all. FILES
     are task files, or the original's runtime.json. The shipped kit is checked where there is no other layer.
     """
+    form = _form(form, as_json=as_json)
+    asked = AtomOrder(roots, crate, since, fix)
+    if kind != "atoms" and asked != AtomOrder():
+        raise OperatorError("--root, --crate, --since and --fix are for atoms", "write `keisei lint atoms ...`")
     catalog = open_catalog(kit_root, quiet=True)
+    report, mended = Report(), list[str]()
     if files:
-        report = Report()
         for path in files:
             _file(catalog, path, kind, report)
+    elif kind == "atoms":
+        report, mended = checked_atoms(catalog, asked)
     else:
         own = [layer for layer in catalog.layers if layer.name != "kit"]
-        report = lint(catalog, PLURALS.values() if kind == "all" else [PLURALS[kind]], own or catalog.layers)
+        kinds = PLURALS.values() if kind == "all" else [PLURALS[kind]]
+        report = lint(catalog, kinds, own or catalog.layers, installed_ids() if kind == "all" else ())
     if kit_root is not None and kind == "all" and not report.files:
         message = f"there is nothing to check in the kit root `{kit_root}`"
         raise OperatorError(message, "name the folder that holds `_capabilities/` and `_roles/`, or `capabilities/`")
-    problems = report.ordered
-    failed = report.failed or (strict and bool(problems))
-    if as_json:
-        emit_json({"ok": not failed, "files": report.files, "problems": [data_of(problem) for problem in problems]})
-    else:
-        for problem in problems:
-            click.echo(problem.render())
-        click.echo(_summary(report))
+    failed = report.failed or (strict and bool(report.problems))
+    PRINTED[form](report, mended, failed)
     return 1 if failed else 0
+
+
+def _form(form: str | None, *, as_json: bool) -> str:
+    if as_json and form not in (None, "json"):
+        raise OperatorError(f"--json and --format {form} cannot both be", "say one of them")
+    return "json" if as_json else form or "text"
+
+
+def _text(report: Report, mended: list[str], _failed: bool) -> None:
+    for sentence in mended:
+        click.echo(f"fixed {printable(sentence)}")
+    for problem in report.ordered:
+        click.echo(problem.render())
+    click.echo(_summary(report))
+
+
+def _json(report: Report, mended: list[str], failed: bool) -> None:
+    told = {"ok": not failed, "files": report.files, "problems": [data_of(problem) for problem in report.ordered]}
+    emit_json(told | ({"fixed": mended} if mended else {}))
+
+
+def _sarif(report: Report, mended: list[str], _failed: bool) -> None:
+    for sentence in mended:
+        click.echo(f"fixed {printable(sentence)}", err=True)
+    emit_json(sarif(report.ordered, __version__))
+
+
+PRINTED: dict[str, Callable[[Report, list[str], bool], None]] = {"text": _text, "json": _json, "sarif": _sarif}
 
 
 def _file(catalog: Catalog, path: Path, kind: str, report: Report) -> None:

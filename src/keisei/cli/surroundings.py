@@ -24,6 +24,17 @@ def kit_root_option(command: F) -> F:
     )(command)
 
 
+def root_option(command: F) -> F:
+    """`--root`, on every command that calls atoms."""
+    return click.option(
+        "--root",
+        "roots",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="A folder of packages to look in, and nowhere else; may be given again.",
+    )(command)
+
+
 def settings() -> Settings:
     """The settings of this process."""
     return read_settings()

@@ -1,4 +1,7 @@
-"""Atoms and their packages: frontmatter, schemas, metadata, links. The scan is tolerant, lint is strict."""
+"""Checks of atoms and their packages: seed 003's rules and ours. The scan is tolerant, lint is strict.
+
+Each rule has a code of its own; `records/problem.py` explains them all.
+"""
 
 import re
 from collections import Counter
@@ -6,128 +9,67 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import jsonschema_rs
-
 from keisei.contracts.words import nearest
-from keisei.library.document import Document, parse, parse_frontmatter
-from keisei.library.json_schema import compiled, read_schema, schema_problems
-from keisei.library.load import Loaded, load
-from keisei.library.shelf import entries
-from keisei.library.source import inside, is_file, is_folder, read_source, shown_path
+from keisei.library.atom_function import check_function
+from keisei.library.atom_package import check_metadata, metadata_file
+from keisei.library.atom_schema import check_schema
+from keisei.library.atom_spec import Atom, read_atom
+from keisei.library.document import Document, parse_frontmatter
+from keisei.library.load import Loaded
+from keisei.library.package import Package, atom_files
+from keisei.library.source import inside, is_file, read_source, shown_path
+from keisei.library.telling import rest_of
 from keisei.records.atom import AtomManifest
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
 
 LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
-METADATA = {"pyproject.toml": ("tool", "keisei"), "Cargo.toml": ("package", "metadata", "keisei")}
+ATOM = re.compile(r"[a-z][a-z0-9-]*::[a-z][a-z0-9-]*")
+EFFECT = re.compile(r"\s*(read|write|network|subprocess|other):\s*(\S*)\s*")
+OPERATIONS = ("read", "write", "network", "subprocess", "other")
+LONGEST_TOOL = 64
+"""Characters of a tool's name, `package__verb`, that every client takes."""
 
 
-class Package(NamedTuple):
-    """One package of atoms."""
+class Judged(NamedTuple):
+    """One file of a package, and everything wrong with it and with what it names."""
 
-    name: str
-    folder: Path
-    version: str | None
-    problems: tuple[Problem, ...]
+    path: Path
+    problems: list[Problem]
 
 
-class Atom(NamedTuple):
-    """One atom, as it stands."""
-
-    manifest: AtomManifest
-    body: str
-    body_line: int
-    loaded: Loaded
-    package: Package
-
-
-def read_package(folder: Path) -> Package:
-    """A package with its version and what is wrong with its metadata. Never raises."""
-    for file, steps in METADATA.items():
-        if is_file(folder / file):
-            try:
-                document = parse(read_source(folder / file))
-            except AuthorError as error:
-                return Package(folder.name, folder, None, error.problems)
-            return Package(folder.name, folder, _version(document, folder), tuple(_metadata(document, steps)))
-    message = "a package has pyproject.toml with [tool.keisei], or Cargo.toml with [package.metadata.keisei]"
-    problem = Problem(code="missing-file", path=shown_path(folder), message=message)
-    return Package(folder.name, folder, None, (problem,))
-
-
-def _metadata(document: Document, steps: tuple[str, ...]) -> Iterator[Problem]:
-    data = _inside(document.data, steps)
-    if data is None:
-        yield document.problem("missing-key", steps, f"missing table `[{'.'.join(steps)}]`")
-        return
-    try:
-        record = load(document, "package.file", data=data, prefix=steps).record
-    except AuthorError as error:
-        yield from error.problems
-        return
-    if record.migrations_dir is not None:
-        place, folder = (*steps, "migrations_dir"), inside(document.source.path.parent, record.migrations_dir)
-        if folder is None:
-            yield document.problem("outside", place, f"`{record.migrations_dir}` leads out of the package")
-        elif not is_folder(folder):
-            yield document.problem("missing-file", place, f"folder `{record.migrations_dir}` is missing")
-
-
-def _version(document: Document, folder: Path) -> str | None:
-    for table in ("project", "package"):
-        part = document.data.get(table)
-        version = part.get("version") if isinstance(part, dict) else None
-        if isinstance(version, str):
-            return version
-        if isinstance(version, dict) and version.get("workspace") is True:
-            return _workspace_version(folder)
-    return None
-
-
-def _workspace_version(folder: Path) -> str | None:
-    """Cargo's `version.workspace = true` means the nearest workspace above."""
-    for ancestor in folder.parents:
-        try:
-            document = parse(read_source(ancestor / "Cargo.toml"))
-        except AuthorError:
-            continue
-        version = _inside(document.data, ("workspace", "package", "version"))
-        if isinstance(version, str):
-            return version
-    return None
-
-
-def _inside(data: object, steps: tuple[str, ...]) -> object:
-    for step in steps:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data
-
-
-def atom_files(package: Package) -> list[Path]:
-    """The pages of a package, in order."""
-    return [path for path in entries(package.folder / "atoms") if path.suffix == ".md"]
-
-
-def read_atom(path: Path, package: Package) -> Atom:
-    """One page. Raises AuthorError."""
-    source = read_source(path)
-    document, body = parse_frontmatter(source)
-    loaded = load(document, "atom.manifest")
-    body_line = source.text[: len(source.text) - len(body)].count("\n") + 1
-    return Atom(loaded.record, body, body_line, loaded, package)
+def judged(package: Package, ids: frozenset[str], rules: Iterable[str]) -> Iterator[Judged]:
+    """A package's metadata and each of its pages, in order. `ids` and `rules` are what links may name."""
+    known = frozenset(rules)
+    yield Judged(metadata_file(package), [*package.problems, *check_metadata(package, ids)])
+    for path in atom_files(package):
+        yield Judged(path, list(dict.fromkeys(_page(path, package, ids, known))))
 
 
 def check_package(package: Package, ids: frozenset[str], rules: Iterable[str]) -> Iterator[Problem]:
-    """Every complaint about a package and its atoms. `ids` and `rules` are what links may name."""
-    yield from package.problems
-    for path in atom_files(package):
-        try:
-            atom = read_atom(path, package)
-        except AuthorError as error:
-            yield from error.problems
-            continue
-        yield from atom.loaded.warnings
-        yield from check_atom(atom, ids, rules)
+    """Every complaint about a package and its atoms."""
+    return (problem for each in judged(package, ids, rules) for problem in each.problems)
+
+
+def _page(path: Path, package: Package, ids: frozenset[str], rules: frozenset[str]) -> Iterator[Problem]:
+    if is_file(path) and inside(package.folder, str(path)) is None:
+        yield Problem(code="outside", path=shown_path(path), message="leads out of the package")
+        return
+    try:
+        atom = read_atom(path, package)
+    except AuthorError as error:
+        yield from _respelt(path, rest_of(error, lambda rest: _rest(rest, package, ids, rules)))
+        return
+    yield from atom.loaded.warnings
+    yield from check_atom(atom, ids, rules)
+
+
+def _rest(loaded: Loaded, package: Package, ids: frozenset[str], rules: frozenset[str]) -> Iterator[Problem]:
+    """What is wrong with a page beside what made it unusable."""
+    text = loaded.document.source.text
+    body = parse_frontmatter(loaded.document.source)[1]
+    line = text[: len(text) - len(body)].count("\n") + 1
+    return check_atom(Atom(loaded.record, body, line, loaded, package), ids, rules)
 
 
 def atom_ids(packages: Iterable[Package]) -> Counter[str]:
@@ -135,72 +77,119 @@ def atom_ids(packages: Iterable[Package]) -> Counter[str]:
     return Counter(f"{package.name}::{path.stem}" for package in packages for path in atom_files(package))
 
 
+def twice(packages: Iterable[Package]) -> Iterator[Problem]:
+    """Ids that two packages of one layer define: which of them is called would be chance."""
+    first: dict[str, Path] = {}
+    for package in packages:
+        for path in atom_files(package):
+            name = f"{package.name}::{path.stem}"
+            if first.setdefault(name, path) is not path:
+                message = f"atom `{name}` is defined by {shown_path(first[name])} too"
+                yield Problem(code="duplicate-name", path=shown_path(path), line=1, column=1, message=message)
+
+
 def check_atom(atom: Atom, ids: frozenset[str], rules: Iterable[str]) -> Iterator[Problem]:
-    """Seed 003's rules and ours, as far as one atom and its schemas go."""
+    """Everything wrong with one atom: its page, its schemas, its function, its links."""
+    yield from _named(atom)
+    yield from _effects(atom.manifest, atom.loaded.document)
+    yield from _errors(atom.manifest, atom.loaded.document)
+    yield from _keyed(atom)
+    for side in ("input", "output"):
+        yield from check_schema(atom, side)
+    yield from check_function(atom)
+    yield from _links(atom, ids, frozenset(rules))
+    yield from _successor(atom, ids)
+
+
+def _named(atom: Atom) -> Iterator[Problem]:
     manifest, document = atom.manifest, atom.loaded.document
     expected = f"{atom.package.name}::{document.source.path.stem}"
     if manifest.atom != expected:
         message = f"atom `{manifest.atom}` stands where `{expected}` belongs"
         yield document.problem("bad-name", ("atom",), message, f"write `{expected}`, or move the file")
+    tool = manifest.atom.replace("::", "__")
+    if len(tool) > LONGEST_TOOL:
+        message = f"as a tool it is called `{tool}`, which has {len(tool)} characters; {LONGEST_TOOL} are allowed"
+        yield document.problem("long-name", ("atom",), message)
     if atom.package.version is not None and manifest.version != atom.package.version:
         message = f"version `{manifest.version}` differs from the package's `{atom.package.version}`"
         yield document.problem("version-mismatch", ("version",), message)
-    yield from _effects(manifest, document)
-    yield from _errors(manifest, document)
-    for side in ("input", "output"):
-        yield from _schema(atom, side)
-    yield from _links(atom, ids, frozenset(rules))
-    if manifest.stability == "deprecated" and not manifest.deprecated:
-        message = "stability is `deprecated`, and `deprecated` does not say what to use instead"
-        yield document.problem("contradiction", ("stability",), message)
 
 
 def _effects(manifest: AtomManifest, document: Document) -> Iterator[Problem]:
     if manifest.kind == "transform" and manifest.side_effects:
         yield document.problem("effects", ("side_effects",), "a transform has no side effects")
-    if manifest.kind == "query":
-        for index, effect in enumerate(manifest.side_effects):
-            if effect.op != "read":
-                message = f"a query only reads; this effect is `{effect.op}`"
-                yield document.problem("effects", ("side_effects", index, "op"), message)
+    if manifest.kind == "command" and all(effect.op == "read" for effect in manifest.side_effects):
+        declares = "only reads" if manifest.side_effects else "no side effects"
+        hint = "declare what it changes, or make it a query or a transform"
+        message = f"a command changes something; this one declares {declares}"
+        yield document.problem("idle-command", ("side_effects",), message, hint, severity="warning")
     for index, effect in enumerate(manifest.side_effects):
-        if effect.domain.split(":")[0] in ("read", "write", "network", "subprocess", "other"):
+        if manifest.kind == "query" and effect.op != "read":
+            message = f"a query only reads; this effect is `{effect.op}`"
+            yield document.problem("effects", ("side_effects", index, "op"), message)
+        if effect.domain.split(":")[0] in OPERATIONS:
             message = f"domain `{effect.domain}` repeats the operation; write the two apart"
-            yield document.problem("effects", ("side_effects", index, "domain"), message)
+            hint = _structured(effect.domain)
+            yield document.problem("effect-spelling", ("side_effects", index, "domain"), message, hint)
+
+
+def _respelt(path: Path, problems: list[Problem]) -> Iterator[Problem]:
+    """The problems, with effects that are texts told by their own rule: `write:kei-task-db` was a spelling once."""
+    spelt: dict[tuple[int | None, int | None], Problem] = {}
+    try:
+        document = parse_frontmatter(read_source(path))[0]
+    except AuthorError:
+        yield from problems
+        return
+    effects = document.data.get("side_effects") if isinstance(document.data, dict) else None
+    for index, effect in enumerate(effects if isinstance(effects, list) else ()):
+        if isinstance(effect, str):
+            message = f"side_effects[{index}] is the text `{effect}`; an effect has `op` and `domain`"
+            told = document.problem("effect-spelling", ("side_effects", index), message, _structured(effect))
+            spelt[told.line, told.column] = told
+    for problem in problems:
+        yield spelt.get((problem.line, problem.column), problem) if problem.code == "wrong-type" else problem
+
+
+def _structured(text: str) -> str:
+    """How an effect is written that was written in one text."""
+    found = EFFECT.fullmatch(text)
+    op, domain = (found[1], found[2] or "fs") if found else ("write", text.strip() or "fs")
+    return f"write `{{ op: {op}, domain: {domain} }}`"
 
 
 def _errors(manifest: AtomManifest, document: Document) -> Iterator[Problem]:
     for code, count in Counter(error.code for error in manifest.errors).items():
         if count > 1:
             index = max(i for i, error in enumerate(manifest.errors) if error.code == code)
-            yield document.problem(
-                "duplicate-name", ("errors", index, "code"), f"error `{code}` is listed {count} times"
-            )
+            message = f"error `{code}` is listed {count} times"
+            yield document.problem("duplicate-error", ("errors", index, "code"), message)
 
 
-def _schema(atom: Atom, side: str) -> Iterator[Problem]:
-    document = atom.loaded.document
-    part = getattr(atom.manifest, side)
-    folder = document.source.path.parent
-    yield from schema_problems(document, (side, "schema"), folder, part.schema)
-    path = inside(folder, part.schema)
-    if path is None or not is_file(path):
+def _keyed(atom: Atom) -> Iterator[Problem]:
+    metadata = atom.package.metadata
+    if atom.manifest.keyed and metadata is not None and metadata.db_env is None:
+        message = "`keyed` keeps the invocation id in the package's database, and this package has none"
+        yield atom.loaded.document.problem("not-keyed", ("keyed",), message)
+
+
+def _successor(atom: Atom, ids: frozenset[str]) -> Iterator[Problem]:
+    manifest, document = atom.manifest, atom.loaded.document
+    if not manifest.deprecated:
+        if manifest.stability == "deprecated":
+            message = "stability is `deprecated`, and `deprecated` does not say what to use instead"
+            yield document.problem("no-successor", ("stability",), message)
         return
-    try:
-        schema = read_schema(path)
-        validator = compiled(schema, path)
-    except (AuthorError, ValueError, jsonschema_rs.ReferencingError):
-        return  # told with the schema
-    if part.example is not None:
-        for error in validator.iter_errors(part.example):
-            place = (side, "example", *error.instance_path)
-            yield document.problem("bad-schema", place, f"the example does not fit: {error.message[:160]}")
-    if side != "input" or "required" not in document.data.get("input", {}):
-        return
-    required = schema.get("required", [])
-    if isinstance(required, list) and sorted(map(str, required)) != sorted(part.required):
-        message = f"required {list(part.required)} differs from the schema's {required}"
-        yield document.problem("contradiction", ("input", "required"), message)
+    named = ATOM.findall(manifest.deprecated)
+    for name in named:
+        if name not in ids or name == manifest.atom:
+            message = f"`{name}` is to be used instead, and {'is this atom' if name in ids else 'does not exist'}"
+            yield document.problem("no-successor", ("deprecated",), message, nearest(name, ids - {manifest.atom}))
+    if not named:
+        message = "`deprecated` names no atom to use instead"
+        hint = "write for example `use kei-task::create-v2`"
+        yield document.problem("no-successor", ("deprecated",), message, hint, severity="warning")
 
 
 def _links(atom: Atom, ids: frozenset[str], rules: frozenset[str]) -> Iterator[Problem]:

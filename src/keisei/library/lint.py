@@ -6,15 +6,16 @@ from pathlib import Path
 
 from keisei.contracts.words import nearest
 from keisei.library.agent import check_agent
-from keisei.library.atom import atom_ids, check_package, read_package
+from keisei.library.atom import atom_ids, judged, twice
 from keisei.library.capability import check_capability
 from keisei.library.catalog import Catalog
 from keisei.library.load import Loaded
+from keisei.library.package import Package, packages_of
 from keisei.library.profile import check_profile
 from keisei.library.project import check_project, project_file
 from keisei.library.role import check_role
 from keisei.library.runtime import load_runtime
-from keisei.library.shelf import FOLDERS, Found, Layer, entries, listed, packages
+from keisei.library.shelf import FOLDERS, Found, Layer, entries, listed
 from keisei.library.skill import check_skill
 from keisei.library.source import is_file, is_folder, shown_path
 from keisei.library.task_spec import check_task, load_task
@@ -79,12 +80,14 @@ class Report:
         return any(problem.severity == "error" for problem in self.problems)
 
 
-def lint(catalog: Catalog, kinds: Iterable[str], layers: Iterable[Layer]) -> Report:
-    """Every file of these kinds (singular names) in these layers."""
+def lint(catalog: Catalog, kinds: Iterable[str], layers: Iterable[Layer], known: Iterable[str] = ()) -> Report:
+    """Every file of these kinds (singular names) in these layers. `known` are ids of atoms that stand elsewhere."""
     report, wanted = Report(), tuple(layers)
     for kind in kinds:
         if kind == "atom":
-            _atoms(catalog, wanted, report)
+            others = [package for layer in catalog.layers if layer not in wanted for package in packages_of(layer)]
+            shelves = [list(packages_of(layer)) for layer in wanted]
+            lint_atoms(shelves, [*known, *atom_ids(others)], catalog.rules, report)
         elif kind == "task":
             for path in task_files(wanted):
                 lint_task(catalog, path, report)
@@ -147,19 +150,17 @@ def _problems(catalog: Catalog, kind: str, found: Found) -> Iterator[Problem]:
         yield Problem(code="unreadable", path=shown_path(found.path), message=error.message, hint=error.hint)
 
 
-def _atoms(catalog: Catalog, layers: tuple[Layer, ...], report: Report) -> None:
-    found = [read_package(folder) for layer in layers for folder in packages(layer)]
-    everywhere = found + [
-        read_package(folder) for layer in catalog.layers if layer not in layers for folder in packages(layer)
-    ]
-    counts = atom_ids(found)
-    ids = frozenset(atom_ids(everywhere))
-    for package in found:
-        report.add("atom", check_package(package, ids, catalog.rules))
-    for name in (name for name, count in counts.items() if count > 1):
-        places = ", ".join(str(package.folder) for package in found if package.name == name.partition("::")[0])
-        message = f"atom `{name}` is defined {counts[name]} times: {places}"
-        report.problems.append(Problem(code="duplicate-name", path=places.split(", ")[-1], message=message))
+def lint_atoms(shelves: Iterable[list[Package]], known: Iterable[str], rules: Iterable[str], report: Report) -> None:
+    """Every package, one list a layer. `known` are atoms that links may name beside these, `rules` the rules."""
+    found = list(shelves)
+    ids = frozenset([*known, *(name for packages in found for name in atom_ids(packages))])
+    told = frozenset(rules)
+    for packages in found:
+        for package in packages:
+            report.add("atom", ())
+            for each in judged(package, ids, told):
+                report.problems.extend(bounded(each.problems))
+        report.problems.extend(twice(packages))
 
 
 def task_files(layers: Iterable[Layer]) -> Iterator[Path]:

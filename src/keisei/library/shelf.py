@@ -97,12 +97,10 @@ def listed(kind: str, layer: Layer) -> Iterator[Found]:
 
 
 def packages(layer: Layer) -> Iterator[Path]:
-    """Folders that hold `atoms`: under `primitives`, `_primitives` and `_primitives/_rust`, or the folder's own."""
-    place = layer.place("package")
-    for root in (place, place / "_rust") if place.is_dir() else (layer.folder,):
-        for folder in _folders(root):
-            if (folder / "atoms").is_dir():
-                yield folder
+    """Folders that hold a package of atoms: under `primitives`, `_primitives` and its `_rust`, or the folder's own."""
+    from keisei.library.package_place import ground_of  # noqa: PLC0415 - it knows layers, and layers know it here
+
+    return (Path(place.folder) for place in ground_of(layer).places())
 
 
 def _there(path: Path) -> bool:

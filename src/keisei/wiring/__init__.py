@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keisei.library.shelf import Layer, layer_of
-from keisei.library.source import is_folder
-from keisei.records.error import OperatorError
 from keisei.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,6 +31,8 @@ def _here() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError as error:
+        from keisei.records.error import OperatorError  # noqa: PLC0415 - a listing does not pay for it
+
         message = "the working directory does not exist any more"
         raise OperatorError(message, "change to a folder that exists") from error
 
@@ -43,7 +43,9 @@ def layers(settings: Settings, *, kit_root: Path | None, start: Path) -> list[La
     project = project_layer(start)
     root = kit_root or seed_root(start) or _home_packages(settings.home)
     if root is not None:
-        if not is_folder(root):
+        if not _is_folder(root):
+            from keisei.records.error import OperatorError  # noqa: PLC0415 - a listing does not pay for it
+
             message = f"kit root `{root}` is not a folder"
             raise OperatorError(
                 message, "name the folder that holds `_capabilities/` and `_roles/`, or `capabilities/`"
@@ -59,7 +61,7 @@ def layers(settings: Settings, *, kit_root: Path | None, start: Path) -> list[La
 def _home_packages(home: Path | None) -> Path | None:
     """Where the originals install atoms; read where nothing else is given."""
     folder = home / ".claude" / "agents" / "_primitives" / "_rust" if home is not None else None
-    return folder if folder is not None and is_folder(folder) else None
+    return folder if folder is not None and _is_folder(folder) else None
 
 
 def project_layer(start: Path) -> Layer | None:
@@ -73,9 +75,14 @@ def project_layer(start: Path) -> Layer | None:
 def seed_root(start: Path) -> Path | None:
     """The nearest folder upward in the originals' layout."""
     for folder in _upward(start):
-        if any(is_folder(folder / each) for each in ("_capabilities", "_roles", "_primitives")):
+        if any(_is_folder(folder / each) for each in ("_capabilities", "_roles", "_primitives")):
             return folder
     return None
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether a folder stands there. Never raises."""
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises for a name that is too long
 
 
 def _upward(start: Path) -> Iterator[Path]:

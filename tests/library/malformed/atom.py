@@ -10,6 +10,8 @@ FIND = f"{HERE}/atoms/find.md"
 INPUT = f"{HERE}/atoms/schemas/add-input.json"
 OUTPUT = f"{HERE}/atoms/schemas/add-output.json"
 PYPROJECT = f"{HERE}/pyproject.toml"
+RUN = f"{HERE}/atoms/add.py"
+CODE = "def run(input, context):\n    return {}\n"
 
 KIND = Kind(
     "atom",
@@ -78,6 +80,8 @@ See [[kei-note::find]] and [[rules/RULE 0.12]]; [[a free note]] is nobody's busi
 }
 """,
         f"{HERE}/atoms/schemas/id.json": '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "integer"}\n',
+        RUN: CODE,
+        f"{HERE}/atoms/find.py": CODE,
         FIND: """\
 ---
 atom: kei-note::find
@@ -198,7 +202,7 @@ CASES = [
         "unknown-key",
         ("keywords: [note]", "‸zzz: 1"),
         says="unknown key `zzz`",
-        hint="known keys: atom, kind, version, input, output, errors, side_effects, idempotent, destructive, timeout_ms, deprecated, stability, keywords, related, taxonomy, lineage",
+        hint="known keys: atom, kind, version, input, output, errors, side_effects, idempotent, keyed, destructive, timeout_ms, deprecated, stability, keywords, related, taxonomy, lineage",
     ),
     case(
         "input-key-misspelt",
@@ -267,7 +271,7 @@ CASES = [
     ),
     case(
         "deprecated-without-a-successor",
-        "contradiction",
+        "no-successor",
         ("stability: stable", "stability: ‸deprecated"),
         says="stability is `deprecated`, and `deprecated` does not say what to use instead",
     ),
@@ -333,7 +337,7 @@ CASES = [
     ),
     case(
         "error-twice",
-        "duplicate-name",
+        "duplicate-error",
         ("code: StoreFull", "code: ‸TextEmpty"),
         says="error `TextEmpty` is listed 2 times",
     ),
@@ -381,9 +385,10 @@ CASES = [
     ),
     case(
         "effect-as-text",
-        "wrong-type",
+        "effect-spelling",
         ("  - op: write\n    domain: kei-note-db", "  - ‸write:kei-note-db"),
-        says="side_effects[0] must be an object, not a string",
+        says="side_effects[0] is the text `write:kei-note-db`; an effect has `op` and `domain`",
+        hint="write `{ op: write, domain: kei-note-db }`",
     ),
     case(
         "effect-with-a-space-in-its-domain",
@@ -393,9 +398,10 @@ CASES = [
     ),
     case(
         "effect-repeats-itself",
-        "effects",
+        "effect-spelling",
         ("domain: kei-note-db", "domain: ‸write:kei-note-db"),
         says="domain `write:kei-note-db` repeats the operation; write the two apart",
+        hint="write `{ op: write, domain: kei-note-db }`",
     ),
     case(
         "query-that-writes",
@@ -478,7 +484,7 @@ CASES = [
     ),
     case(
         "schema-missing",
-        "missing-file",
+        "missing-schema",
         ("schema: schemas/add-input.json", "schema: ‸schemas/add-inputs.json"),
         says="schema `schemas/add-inputs.json` is missing",
     ),
@@ -490,7 +496,7 @@ CASES = [
     ),
     case(
         "schema-is-a-folder",
-        "missing-file",
+        "missing-schema",
         ("schema: schemas/add-output.json", "schema: ‸schemas"),
         says="schema `schemas` is missing",
     ),
@@ -498,7 +504,7 @@ CASES = [
     case("schema-is-a-list", "bad-schema", write={INPUT: "‸[]"}, says="a schema is an object"),
     case(
         "schema-of-another-draft",
-        "bad-schema",
+        "schema-draft",
         (INPUT, DRAFT, '‸"https://json-schema.org/draft/2019-09/schema"'),
         says="`$schema` must be `http://json-schema.org/draft-07/schema#`, not `https://json-schema.org/draft/2019-09/schema`",
     ),
@@ -507,14 +513,14 @@ CASES = [
     case("schema-requires-null", "bad-schema", (INPUT, '"required": ["text"]', '"required": null')),
     case(
         "schema-requires-something-else",
-        "contradiction",
+        "required-mismatch",
         (INPUT, '"required": ["text"]', '"required": []'),
         ("required: [text]", "required: ‸[text]"),
         says="required ['text'] differs from the schema's []",
     ),
     case(
         "page-requires-something-else",
-        "contradiction",
+        "required-mismatch",
         ("required: [text]", "required: ‸[text, title]"),
         says="required ['text', 'title'] differs from the schema's ['text']",
     ),
@@ -528,13 +534,13 @@ CASES = [
     ),
     case(
         "schema-example-does-not-fit",
-        "bad-schema",
+        "example-mismatch",
         (INPUT, '{"text": "Buy milk"}', '{"text": ‸7}'),
         says='the example does not fit: 7 is not of type "string"',
     ),
     case(
         "schema-example-does-not-fit-by-reference",
-        "bad-schema",
+        "example-mismatch",
         (OUTPUT, '{"id": 7}', '{"id": ‸"seven"}'),
         says='the example does not fit: "seven" is not of type "integer"',
     ),
@@ -553,5 +559,93 @@ CASES = [
         says="is not UTF-8 here",
         hint="save the file as UTF-8 without a byte order mark",
     ),
-    case("schema-of-300-letters", "missing-file", ("schema: schemas/add-input.json", f"schema: ‸{'s' * 300}")),
+    case("schema-of-300-letters", "missing-schema", ("schema: schemas/add-input.json", f"schema: ‸{'s' * 300}")),
+    case(
+        "function-missing",
+        "missing-function",
+        ("atom: kei-note::add", "atom: ‸kei-note::add"),
+        write={RUN: None},
+        says="the function `add.py` is missing",
+        hint="write `def run(input, context)` in `add.py` beside the page",
+    ),
+    case(
+        "function-of-another-name",
+        "missing-function",
+        write={RUN: "‸def main(input, context):\n    return {}\n"},
+        says="the module defines no `run`",
+        hint="write `def run(input, context)`",
+    ),
+    case(
+        "function-with-one-parameter",
+        "bad-function",
+        write={RUN: "import os\n\n\n‸def run(input):\n    return {}\n"},
+        says="`run` takes two parameters, `input` and `context`; this one takes 1",
+    ),
+    case(
+        "function-with-three-parameters",
+        "bad-function",
+        write={RUN: "‸def run(input, context, more):\n    return {}\n"},
+        says="`run` takes two parameters, `input` and `context`; this one takes 3",
+    ),
+    case(
+        "function-with-a-named-parameter",
+        "bad-function",
+        write={RUN: "‸def run(input, context, *, more):\n    return {}\n"},
+        says="`run` has a parameter that must be named, and is called with two values",
+    ),
+    case(
+        "function-is-a-coroutine",
+        "bad-function",
+        write={RUN: "‸async def run(input, context):\n    return {}\n"},
+        says="`run` is a coroutine; atoms are plain functions",
+    ),
+    case(
+        "function-is-a-generator",
+        "bad-function",
+        write={RUN: "‸def run(input, context):\n    yield {}\n"},
+        says="`run` is a generator, and only a stream's is",
+    ),
+    case(
+        "function-of-a-stream-never-yields",
+        "bad-function",
+        ("kind: command", "kind: stream"),
+        write={RUN: "‸def run(input, context):\n    def inner():\n        yield {}\n    return {}\n"},
+        says="a stream's `run` is a generator; this one never yields",
+    ),
+    case("function-syntax", "syntax", write={RUN: "def ‸(input):\n"}, says="is not Python: invalid syntax"),
+    case("function-too-deep", "too-deep", write={RUN: "x = " + "-" * 200_000 + "1\n"}, placed=False),
+    case(
+        "keyed-without-a-database",
+        "not-keyed",
+        ("idempotent: false", "idempotent: false\nkeyed: ‸true"),
+        says="`keyed` keeps the invocation id in the package's database, and this package has none",
+    ),
+    case(
+        "deprecated-for-nothing",
+        "no-successor",
+        ("stability: stable", "stability: deprecated\ndeprecated: ‸use kei-note::append"),
+        says="`kei-note::append` is to be used instead, and does not exist",
+        hint="did you mean `kei-note::find`?",
+    ),
+    case(
+        "deprecated-for-itself",
+        "no-successor",
+        ("stability: stable", "stability: deprecated\ndeprecated: ‸use kei-note::add"),
+        says="`kei-note::add` is to be used instead, and is this atom",
+        hint="did you mean `kei-note::find`?",
+    ),
+    case(
+        "schema-that-nothing-satisfies",
+        "empty-schema",
+        (INPUT, '{\n  "$schema"', '‸{\n  "$schema"'),
+        (INPUT, TEXT, '"text": {"type": "string", "minLength": 5, "maxLength": 3}'),
+        also=("example-mismatch", "example-mismatch"),
+        says="no document satisfies this schema",
+    ),
+    case(
+        "schema-that-refers-to-itself-only",
+        "bad-schema",
+        (OUTPUT, '"id.json"', '"#/definitions/a"'),
+        (OUTPUT, '"type": "object",', '"type": "object", "definitions": {"a": {"$ref": "#/definitions/b"}},'),
+    ),
 ]

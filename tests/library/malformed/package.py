@@ -10,6 +10,7 @@ MAIN = f"{PYTHON}/pyproject.toml"
 CARGO = f"{RUST}/Cargo.toml"
 WORKSPACE = "Cargo.toml"
 SCHEMA = '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "examples": [{}]}\n'
+CODE = "def run(input, context):\n    return {}\n"
 PAGE = """\
 ---
 atom: {0}::find
@@ -41,7 +42,10 @@ db_default = "~/.kei/note.db"
 migrations_dir = "migrations"
 schema_version = 3
 """,
-        f"{PYTHON}/migrations/001.sql": "select 1;\n",
+        f"{PYTHON}/migrations/0001_first.sql": "select 1;\n",
+        f"{PYTHON}/migrations/0002_second.sql": "select 1;\n",
+        f"{PYTHON}/migrations/0003_third.sql": "select 1;\n",
+        f"{PYTHON}/atoms/find.py": CODE,
         f"{PYTHON}/atoms/find.md": PAGE.format("kei-note", "1.2.0"),
         f"{PYTHON}/atoms/schemas/find.json": SCHEMA,
         CARGO: """\
@@ -133,7 +137,7 @@ CASES = [
         "unknown-key",
         ("schema_version = 3", "‸zzz = 3"),
         says="unknown key `zzz`",
-        hint="known keys: backend, db_env, db_default, migrations_dir, schema_version",
+        hint="known keys: backend, db_env, db_default, migrations_dir, schema_version, tables_of, env",
     ),
     case(
         "database-without-variable",
@@ -174,8 +178,8 @@ CASES = [
     case(
         "migrations-are-a-file",
         "missing-file",
-        ('"migrations"', '‸"migrations/001.sql"'),
-        says="folder `migrations/001.sql` is missing",
+        ('"migrations"', '‸"migrations/0001_first.sql"'),
+        says="folder `migrations/0001_first.sql` is missing",
     ),
     case(
         "migrations-climb-out",
@@ -308,8 +312,57 @@ CASES = [
             "primitives/_rust/kei-note/pyproject.toml": '[project]\nname = "kei-note"\nversion = "1.2.0"\n\n[tool.keisei]\nbackend = "memory"\n',
             "primitives/_rust/kei-note/atoms/find.md": PAGE.format("kei-note", "1.2.0"),
             "primitives/_rust/kei-note/atoms/schemas/find.json": SCHEMA,
+            "primitives/_rust/kei-note/atoms/find.py": CODE,
         },
         placed=False,
     ),
     case("migrations-of-300-letters", "missing-file", ('"migrations"', f'‸"{"m" * 300}"')),
+    case(
+        "migration-without-a-number",
+        "bad-migrations",
+        write={f"{PYTHON}/migrations/first.sql": "‸"},
+        says="`first.sql` is not called like a migration",
+        hint="write `0004_what_it_does.sql`",
+    ),
+    case(
+        "migrations-with-a-gap",
+        "bad-migrations",
+        ("schema_version = 3", "schema_version = 4"),
+        write={f"{PYTHON}/migrations/0005_fifth.sql": "‸"},
+        says="the next migration is 0004, not 0005",
+        hint="numbers have no gaps",
+    ),
+    case(
+        "migration-number-twice",
+        "bad-migrations",
+        write={f"{PYTHON}/migrations/0003_xyz.sql": "‸"},
+        says="number 0003 is taken by another migration",
+    ),
+    case(
+        "schema-version-behind",
+        "schema-version",
+        ("schema_version = 3", "schema_version = ‸2"),
+        says="`schema_version` is 2, and the newest migration is 3",
+        hint="write `schema_version = 3`",
+    ),
+    case(
+        "schema-version-missing",
+        "schema-version",
+        ("[tool.keisei]", "‸[tool.keisei]"),
+        ("schema_version = 3\n", ""),
+        says="`schema_version` is missing, and the newest migration is 3",
+        hint="write `schema_version = 3`",
+    ),
+    case(
+        "tables-of-nobody",
+        "dangling",
+        ("schema_version = 3", 'schema_version = 3\ntables_of = ‸"kei-notes"'),
+        says="package `kei-notes` does not exist",
+        hint="did you mean `kei-note`?",
+    ),
+    case(
+        "pages-in-two-layouts",
+        "duplicate-name",
+        write={f"{PYTHON}/src/kei_note/atoms/find.md": "‸"},
+    ),
 ]

@@ -1,0 +1,42 @@
+"""`kei-schema-lint`: the original's lines and exit codes, our rules."""
+
+from pathlib import Path
+
+import click
+
+from keisei.cli.lint_atoms import open_shelf
+from keisei.cli.surroundings import kit_root_option, open_catalog, root_option
+from keisei.library.atom import Judged
+from keisei.library.source import shown_path
+from keisei.records.problem import Problem, printable
+
+
+@click.command("kei-schema-lint")
+@root_option
+@click.option("--crate", metavar="PACKAGE", help="Check this package only.")
+@kit_root_option
+def command(roots: tuple[Path, ...], crate: str | None, kit_root: Path | None) -> int:
+    """Check atoms: one line a file, `PASS` or `FAIL` with what is wrong. Exit 2 where one fails.
+
+    `keisei lint atoms` tells the same with lines, hints and warnings.
+    """
+    shelf = open_shelf(open_catalog(kit_root, quiet=True), roots, crate)
+    failed = False
+    for each in shelf.judged():
+        errors = [_told(problem, each) for problem in each.problems if problem.severity == "error"]
+        failed = failed or bool(errors)
+        if errors:
+            click.echo(f"FAIL\t{_shown(each.path)}\t{' | '.join(errors)}")
+        elif each.path.suffix == ".md":
+            click.echo(f"PASS\t{_shown(each.path)}")
+    return 2 if failed else 0
+
+
+def _told(problem: Problem, judged: Judged) -> str:
+    """The sentence; of a file that the page only names, with its name."""
+    own = problem.path == shown_path(judged.path)
+    return problem.message if own else f"{printable(Path(problem.path).name)}: {problem.message}"
+
+
+def _shown(path: Path) -> str:
+    return printable(str(path))

@@ -1,0 +1,116 @@
+"""Rules of lint that warn, or need more than one file to be broken."""
+
+import pytest
+
+from keisei.library.atom import atom_ids, check_package
+from keisei.library.package import read_package
+from tests.library.note_package import CODE, PAGE, PYPROJECT, input_schema, write_note
+
+
+def told(package, *more):
+    """What is said of a package: code, file, line and severity each. `more` are atoms that exist elsewhere."""
+    found = check_package(package, frozenset([*atom_ids([package]), *more]), ("RULE 0.12",))
+    return [(each.code, each.path.rpartition("/")[2], each.line, each.severity) for each in found]
+
+
+def test_a_good_package_has_no_problems(tmp_path):
+    assert told(write_note(tmp_path)) == []
+
+
+@pytest.mark.parametrize("effects", ["  - {op: read, domain: kei-note-db}\n", ""], ids=["reads", "nothing"])
+def test_a_command_that_changes_nothing_is_warned_of(tmp_path, effects):
+    page = PAGE.replace(
+        "side_effects:\n  - {op: write, domain: kei-note-db}\n",
+        f"side_effects:{effects and chr(10)}{effects or ' []' + chr(10)}",
+    )
+
+    ((code, file, _, severity),) = told(write_note(tmp_path, page=page))
+
+    assert (code, file, severity) == ("idle-command", "add.md", "warning")
+
+
+def test_a_successor_that_is_no_atom_is_warned_of_and_one_that_exists_is_not(tmp_path):
+    page = PAGE.replace("stability: stable", "deprecated: use {0}\nstability: deprecated")
+
+    assert told(write_note(tmp_path, page=page.replace("{0}", "something else"))) == [
+        ("no-successor", "add.md", 17, "warning")
+    ]
+    assert told(write_note(tmp_path, page=page.replace("{0}", "kei-other::add-v2")), "kei-other::add-v2") == []
+
+
+def test_a_name_too_long_for_a_tool_is_told(tmp_path):
+    fits, long = "kei-" + "n" * 55, "kei-" + "n" * 56
+
+    assert told(write_note(tmp_path, name=fits)) == []
+    assert told(write_note(tmp_path, name=long)) == [("long-name", "add.md", 2, "error")]
+
+
+def test_a_part_that_nothing_satisfies_is_warned_of_where_it_stands(tmp_path):
+    never = {"type": "integer", "minimum": 5, "maximum": 3}
+    package = write_note(tmp_path, given=input_schema(properties={"text": {"type": "string"}, "never": never}))
+
+    assert told(package) == [("empty-schema", "add-input.json", 8, "warning")]
+
+
+def test_a_count_of_migrations_without_migrations_is_warned_of(tmp_path):
+    package = write_note(tmp_path)
+    (package.folder / "pyproject.toml").write_text(PYPROJECT + "schema_version = 2\n")
+
+    assert told(write_again(package)) == [("schema-version", "pyproject.toml", 9, "warning")]
+
+
+def write_again(package):
+    """The package, read again."""
+    return read_package(package.folder)
+
+
+def test_a_program_needs_no_python(tmp_path):
+    package = write_note(tmp_path, page=PAGE.replace("keyed: true\n", ""))
+    (package.folder / "pyproject.toml").unlink()
+    (package.atoms / "add.py").unlink()
+    cargo = '[package]\nname = "kei-note"\nversion = "1.2.0"\n[package.metadata.keisei]\nbackend = "memory"\n'
+    (package.folder / "Cargo.toml").write_text(cargo)
+
+    assert told(write_again(package)) == []
+
+
+STREAM = PAGE.replace("kind: command", "kind: stream")
+
+
+@pytest.mark.parametrize(
+    ("page", "code"),
+    [
+        (PAGE, CODE),
+        (PAGE, "from elsewhere import run\n"),
+        (PAGE, "import elsewhere as run\n"),
+        (PAGE, "run = print\n"),
+        (PAGE, "def run(input, /, context, more=None):\n    return {}\n"),
+        (PAGE, "def run(*both):\n    return {}\n"),
+        (PAGE, "def run(a, b):\n    return [x for x in (lambda: (yield))()]\n"),
+        (PAGE, "'\\d'\ndef run(a, b):\n    return {}\n"),
+        (PAGE, "def run(a):\n    pass\ndef run(a, b):\n    return {}\n"),
+        (STREAM, "def run(a, b):\n    for each in a:\n        yield each\n"),
+        (STREAM, "def run(a, b):\n    with b:\n        yield from a\n"),
+    ],
+)
+def test_a_function_that_can_be_called_is_good_and_nothing_of_it_is_run(tmp_path, page, code):
+    package = write_note(tmp_path, page=page)
+    (package.atoms / "add.py").write_text(f"{code}\nif 1: open('run', 'w')\nraise SystemExit\n")
+
+    assert told(package) == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_function_outside_of_the_package_is_told(tmp_path):
+    package = write_note(tmp_path)
+    (tmp_path / "other.py").write_text(CODE)
+    (package.atoms / "add.py").unlink()
+    (package.atoms / "add.py").symlink_to(tmp_path / "other.py")
+
+    assert told(package) == [("outside", "add.md", 2, "error")]
+
+
+def test_one_broken_key_hides_nothing_else(tmp_path):
+    page = PAGE.replace("http_analog: 422", "http_analog: 42").replace('"1.2.0"', "1.1.0").replace("keyed: true\n", "")
+
+    assert [code for code, *_ in told(write_note(tmp_path, page=page))] == ["wrong-value", "version-mismatch"]
