@@ -1,0 +1,126 @@
+"""What calls atoms: where they are found, who runs them, where their rows go. One object for CLI, pipes and servers."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from keisei.engine.invoke import Tools
+from keisei.engine.ports import Store
+from keisei.records.atom_spec import AtomPackage
+from keisei.records.id import AttemptId
+from keisei.settings import Settings
+from keisei.wiring.atoms import Shelf, open_shelf
+from keisei.wiring.fresh import new_id
+from keisei.wiring.store import Home, open_home_store, project_home
+from keisei.wiring.surroundings import passed_on
+
+if TYPE_CHECKING:
+    from keisei.graph.cache import SqliteTransformCache
+    from keisei.records.atom_spec import AtomSpec
+    from keisei.workers.crew import Crew
+
+INDEX, CACHE = "graph.db", "cache.db"
+"""Files of the state folder that may be deleted at any time."""
+
+
+class AtomRuntime:
+    """Everything a call needs. What is slow to open is opened when it is first asked for."""
+
+    def __init__(self, settings: Settings, shelf: Shelf, home: Home, actor: str, *, most: int = 8) -> None:
+        """`most` is how many processes run atoms side by side at most."""
+        self.settings, self.shelf, self.home, self.actor = settings, shelf, home, actor
+        self._most = most
+
+    @property
+    def attempt_id(self) -> AttemptId | None:
+        """The attempt this process runs in, as far as its surroundings say."""
+        return AttemptId(self.settings.attempt_id) if self.settings.attempt_id else None
+
+    @cached_property
+    def store(self) -> Store:
+        """The project's store: ledger rows and runs of pipes."""
+        return open_home_store(self.settings, self.home)
+
+    @cached_property
+    def crew(self) -> "Crew":
+        """The processes."""
+        from keisei.sandbox.process import open_process  # noqa: PLC0415 - who only lists atoms runs nothing
+        from keisei.workers.crew import Crew  # noqa: PLC0415 - as above
+
+        return Crew(open_process=open_process, find_program=self.program, python=sys.executable, most=self._most)
+
+    @cached_property
+    def cache(self) -> "SqliteTransformCache":
+        """Results of transforms."""
+        from keisei.graph.cache import SqliteTransformCache  # noqa: PLC0415 - as above
+
+        return SqliteTransformCache(self.home.folder / CACHE)
+
+    @cached_property
+    def tools(self) -> Tools:
+        """What the engine calls with."""
+        from datetime import UTC, datetime  # noqa: PLC0415 - as above
+
+        from keisei.wiring.package_database import PackageDatabases  # noqa: PLC0415 - as above
+
+        return Tools(
+            workers=self.crew,
+            databases=PackageDatabases(self.settings, self.shelf.package),
+            environment=environment,
+            new_id=new_id,
+            now=lambda: datetime.now(UTC),
+            cwd=str(Path.cwd()),
+            secrets=(),
+        )
+
+    def program(self, package: AtomPackage) -> str | None:
+        """The program that answers for a package: in KEI_RUNTIME_BIN_DIR, then on PATH. None where there is none."""
+        own = self.settings.program_dir
+        if own is not None and os.path.isfile(own / package.name):  # noqa: PTH113 - never raises
+            return str((own / package.name).absolute())
+        return shutil.which(package.name, path=passed_on().get("PATH", os.defpath))
+
+    def code_sha(self, spec: "AtomSpec") -> str:
+        """A digest of the code that answers for an atom."""
+        own = spec.package.language == "program"
+        return self.shelf.code_sha(spec, self.program(spec.package) if own else None)
+
+    def close(self) -> None:
+        """End the processes and give back the store."""
+        opened = self.__dict__
+        for name in ("crew", "cache", "store"):
+            if name in opened:
+                opened.pop(name).close()
+
+
+@contextmanager
+def open_runtime(
+    settings: Settings,
+    *,
+    actor: str,
+    roots: Sequence[Path] = (),
+    kit_root: Path | None = None,
+    start: Path | None = None,
+) -> Iterator[AtomRuntime]:
+    """The runtime of the project around a folder, closed afterwards. Raises OperatorError, AuthorError."""
+    here = start or Path.cwd()
+    home = project_home(settings, here)
+    shelf = open_shelf(settings, index_path=home.folder / INDEX, roots=roots, kit_root=kit_root, start=here)
+    runtime = AtomRuntime(settings, shelf, home, actor)
+    try:
+        yield runtime
+    finally:
+        runtime.close()
+
+
+def environment(package: AtomPackage, database: str | None) -> dict[str, str]:
+    """What an atom is given of this process's environment: a few usual names, its own, and its database."""
+    names = ("HOME", *package.metadata.env)
+    own = {name: os.environ[name] for name in names if name in os.environ}
+    named = {} if database is None or package.metadata.db_env is None else {package.metadata.db_env: database}
+    return {**passed_on(), **own, **named}
