@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from keisei.cli import agent, capability
+from keisei.cli import agent, capability, migrate, primitive, runtime, schema_lint
 from keisei.cli.app import app
 from keisei.cli.door import EXITS
 from keisei.cli.role import resolved_roles
@@ -76,14 +76,24 @@ def settings_page() -> str:
 
 def exits_page() -> str:
     head = (
-        "`kei-agent-runtime` exits 2 for bad usage, `kei-capability` exits 2 for every failure, as the originals do.\n"
+        "`kei-agent-runtime` and `kei-schema-lint` exit 2 for bad usage, `kei-capability` exits 2 for every failure, "
+        "as the originals do.\n"
     )
     return "# Exit codes\n\n" + NOTE + rows(("code", "meaning"), list(EXITS.items())) + "\n" + head
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
     """Every command by its whole name."""
-    waiting = [("keisei", app), ("kei-agent-runtime", agent.runtime), ("kei-capability", capability.seed)]
+    waiting = [
+        ("keisei", app),
+        ("kei-agent-runtime", agent.runtime),
+        ("kei-capability", capability.seed),
+        ("kei-migrate", migrate.group),
+        ("kei-milestone", primitive.kei_milestone),
+        ("kei-runtime", runtime.program),
+        ("kei-schema-lint", schema_lint.command),
+        ("kei-task", primitive.kei_task),
+    ]
     while waiting:
         name, command = waiting.pop(0)
         yield name, command

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import keisei.library.catalog
-from keisei.cli import kei_agent_runtime, kei_capability, kei_ledger, main
+from keisei.cli import (
+    kei_agent_runtime,
+    kei_capability,
+    kei_ledger,
+    kei_migrate,
+    kei_milestone,
+    kei_runtime,
+    kei_schema_lint,
+    kei_task,
+    main,
+)
 
 BIN = Path(sys.executable).parent
 DOORS = {
@@ -16,6 +26,11 @@ DOORS = {
     "kei-agent-runtime": kei_agent_runtime,
     "kei-capability": kei_capability,
     "kei-ledger": kei_ledger,
+    "kei-migrate": kei_migrate,
+    "kei-milestone": kei_milestone,
+    "kei-runtime": kei_runtime,
+    "kei-schema-lint": kei_schema_lint,
+    "kei-task": kei_task,
 }
 
 

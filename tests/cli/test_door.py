@@ -25,6 +25,10 @@ USAGE = {
         [["nope"], ["compose"], ["prepare", "x", "--format", "xml"], ["--nope"], ["compose", "a", "b"]],
     ),
     "kei-capability": (2, [["nope"], ["fork"], ["fork", "policy::no-git-ops"], ["--nope"]]),
+    "kei-migrate": (1, [["nope"], ["status", "--nope"]]),
+    "kei-runtime": (1, [["nope"], ["invoke"], ["list-atoms", "--kind", "nope"], ["--nope"], ["invoke", "a::b", "c"]]),
+    "kei-schema-lint": (2, [["--nope"]]),
+    "kei-task": (1, [["nope"], ["create", "--nope"], ["create", "a", "b"]]),
 }
 WRONG = [(command, code, words) for command, (code, cases) in USAGE.items() for words in cases]
 

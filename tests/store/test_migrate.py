@@ -11,7 +11,6 @@ import psycopg
 import pytest
 
 from keisei.records.error import IllegalMove, OperatorError
-from keisei.records.move import LandingQuery
 from keisei.rules.task import MOVES
 from keisei.store import migrate, open_store
 from keisei.store.postgres import LOCK
@@ -158,13 +157,14 @@ def test_a_database_of_an_earlier_keisei_is_brought_up_to_date_with_what_it_hold
     (task_id,) = desk.queue()
     driver = "postgres" if desk.wall_leases else "sqlite"
     latest = migrate.known(driver)[-1]
-    desk.sql("DROP TABLE landings")
+    desk.sql("DROP TABLE pipe_members")
+    desk.sql("DROP TABLE pipe_runs")
     desk.sql("DELETE FROM schema_migrations WHERE version = ?", latest.version)
 
     store = desk.another()
 
-    assert latest.name == "landings"
-    assert store.landings(LandingQuery()) == []
+    assert latest.name == "pipes"
+    assert store.pipe_runs() == []
     assert store.task(task_id) == desk.read(task_id)
     assert desk.sql("SELECT max(version) FROM schema_migrations") == [(latest.version,)]
 

@@ -51,6 +51,37 @@ def kei_ledger() -> int:
     return _run("keisei.cli.ledger:program", "kei-ledger", usage=2)
 
 
+def kei_runtime() -> int:
+    """`kei-runtime`: atoms. A plain list is asked for often, and must be quick."""
+    if sys.argv[1:2] == ["list-atoms"]:
+        from keisei.cli.atom_list import short_list
+
+        code = short_list(sys.argv[2:])
+        if code is not None:
+            return code
+    return _run("keisei.cli.runtime:program", "kei-runtime", usage=1)
+
+
+def kei_schema_lint() -> int:
+    """`kei-schema-lint`, with the originals' exit codes."""
+    return _run("keisei.cli.schema_lint:command", "kei-schema-lint", usage=2)
+
+
+def kei_migrate() -> int:
+    """`kei-migrate`: the databases of packages."""
+    return _run("keisei.cli.migrate:group", "kei-migrate", usage=1)
+
+
+def kei_task() -> int:
+    """`kei-task`: to-dos. Its verbs come from its schemas."""
+    return _run("keisei.cli.primitive:kei_task", "kei-task", usage=1)
+
+
+def kei_milestone() -> int:
+    """`kei-milestone`: milestones of to-dos."""
+    return _run("keisei.cli.primitive:kei_milestone", "kei-milestone", usage=1)
+
+
 def _run(command: str, name: str, *, usage: int, failure: int = 1) -> int:
     from keisei.cli.door import run
 

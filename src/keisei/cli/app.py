@@ -1,14 +1,14 @@
 """`keisei` itself: the commands by name, each imported only when it is called."""
 
-from importlib import import_module
-
 import click
 
 from keisei import __version__
+from keisei.cli.lazy import LazyGroup
 
 COMMANDS = {
     "adapter": ("keisei.cli.adapter:group", "How harnesses are reached: list, show, probe, reset."),
     "agent": ("keisei.cli.agent:group", "Compose, prepare, spawn and run agents; show durable ones."),
+    "atom": ("keisei.cli.atom:group", "What can be done, verb by verb: list, show, invoke, new, test."),
     "approval": ("keisei.cli.approval:group", "What needs you: list, show, approve, reject, answer."),
     "attempt": ("keisei.cli.attempt:group", "Runs of tasks and the evidence they left: list, show, log."),
     "budget": ("keisei.cli.budget:group", "What may be spent and what was: show, grant."),
@@ -25,6 +25,7 @@ COMMANDS = {
     "ledger": ("keisei.cli.ledger:group", "What must be provable: append, fork, list, show, verify."),
     "lint": ("keisei.cli.lint:command", "Check authored files; every problem at once."),
     "outbox": ("keisei.cli.outbox:group", "What leaves the house: list, show, retry, drop."),
+    "pipe": ("keisei.cli.pipe:group", "Atoms in order: plan, run, resume, show, graph."),
     "profile": ("keisei.cli.profile:group", "List and show profiles."),
     "role": ("keisei.cli.role:group", "List, show, compare and document roles."),
     "run": ("keisei.cli.run:command", "Give one agent one instruction, and wait for the outcome."),
@@ -45,35 +46,18 @@ SECTIONS = {
     "See what came of it, and decide": ("approval", "attempt", "event", "land", "ledger", "outbox"),
     "Judge tool calls": ("gate", "hooks"),
     "Write": ("agent", "capability", "lint", "profile", "role", "schema", "skill", "task-type"),
+    "Call atoms": ("atom", "pipe"),
     "More": ("compat", "completion"),
 }
 """Every command in the help, once, under what it is for."""
 
 
-class LazyGroup(click.Group):
-    """A group whose help needs no import and whose commands are imported one at a time."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command's name."""
-        return sorted({*super().list_commands(ctx), *COMMANDS})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, imported now."""
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        module, attribute = COMMANDS[cmd_name][0].split(":")
-        found: click.Command = getattr(import_module(module), attribute)
-        return found
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands by what they are for, from the tables and not from the modules."""
-        widest = max(map(len, self.list_commands(ctx)))
-        for section, names in SECTIONS.items():
-            with formatter.section(section):
-                formatter.write_dl([(name.ljust(widest), COMMANDS[name][1]) for name in names])
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    sections=SECTIONS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, "-V", "--version", prog_name="keisei", message="%(prog)s %(version)s")
 def app() -> None:
     """Run coding agents unattended, and believe none of them."""

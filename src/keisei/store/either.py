@@ -10,6 +10,7 @@ from keisei.records.landing import LandingRecord
 from keisei.records.ledger import LedgerEntry
 from keisei.records.move import LandingQuery, LedgerRow, NewEntry, Pause
 from keisei.records.outbox import OutboxItem, OutboxStatus
+from keisei.records.pipe_run import PipeMember, PipeRun
 from keisei.records.runner import RunnerRecord
 from keisei.store.breaker import breakers
 from keisei.store.clock import moment
@@ -17,6 +18,7 @@ from keisei.store.due import next_due
 from keisei.store.landing import read_landing, read_landings
 from keisei.store.order import pauses
 from keisei.store.outbox import outbox, pending
+from keisei.store.pipe import read_member_counts, read_members, read_run, read_runs
 from keisei.store.runner import runners
 from keisei.store.view import Reading
 
@@ -62,6 +64,22 @@ class Either(Reading):
     def landings(self, query: LandingQuery) -> list[LandingRecord]:
         """Landings, newest or oldest first."""
         return read_landings(self._reader, query)
+
+    def pipe_run(self, run_id: str) -> PipeRun | None:
+        """One run of a pipe."""
+        return read_run(self._reader, run_id)
+
+    def pipe_runs(self, limit: int = 50) -> list[PipeRun]:
+        """Runs of pipes, newest first."""
+        return read_runs(self._reader, limit)
+
+    def members(self, run_id: str, step: str | None = None, after: int = -1, limit: int = 500) -> list[PipeMember]:
+        """Members of a run by (step, index). Fewer than asked for where they are large."""
+        return read_members(self._reader, run_id, step, after, limit)
+
+    def member_counts(self, run_id: str) -> dict[tuple[str, str], int]:
+        """How many members each step has in each state."""
+        return read_member_counts(self._reader, run_id)
 
     def ring(self) -> None:
         """Tell waiting runners that there is something to do. Never raises; a signal handler may call it."""

@@ -24,6 +24,7 @@ from keisei.records.move import (
     Sweep,
     TaskMove,
 )
+from keisei.records.pipe_run import PipeMove, PipeRun
 from keisei.records.runner import Beat, RunnerRecord
 from keisei.store.autonomy import Autonomy
 from keisei.store.breaker import reset_breaker_postgres
@@ -39,6 +40,7 @@ from keisei.store.note import note_postgres, prune_postgres
 from keisei.store.notify import NotifyBell
 from keisei.store.order import move_postgres, pause_postgres, request_cancel_postgres
 from keisei.store.outbox import deliver_postgres
+from keisei.store.pipe import begin_run, move_run, take_run
 from keisei.store.postgres import Postgres
 from keisei.store.progress import progress_postgres
 from keisei.store.runner import beat_postgres, drain_postgres, leave_postgres, register_postgres
@@ -140,6 +142,18 @@ class PostgresStore(Either, Autonomy):
     def move_landing(self, move: LandingMove) -> bool:
         """Move a landing, with everything that follows. False: it has another status by now."""
         return self._do(partial(move_landing, move=move))
+
+    def begin_run(self, run: PipeRun) -> None:
+        """Keep a new run of a pipe. Raises IllegalMove for a known id."""
+        self._do(partial(begin_run, run=run))
+
+    def take_run(self, run: PipeRun) -> PipeRun:
+        """Take a run over; its fence is one higher then. Raises IllegalMove where somebody else has."""
+        return self._do(partial(take_run, run=run))
+
+    def move_run(self, move: PipeMove) -> bool:
+        """Write members, status and ledger rows of a run at once. False: the fence is an older one."""
+        return self._do(partial(move_run, move=move))
 
     def _do(self, action: Callable[[Work], T]) -> T:
         return self._reader.transaction(lambda line: action(PostgresWork(line, self._reader.now_us())))

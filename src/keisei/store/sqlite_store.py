@@ -23,6 +23,7 @@ from keisei.records.move import (
     Sweep,
     TaskMove,
 )
+from keisei.records.pipe_run import PipeMove, PipeRun
 from keisei.records.runner import Beat, RunnerRecord
 from keisei.store.autonomy import Autonomy
 from keisei.store.bell import SocketBell
@@ -38,6 +39,7 @@ from keisei.store.ledger import SqliteLedger
 from keisei.store.note import note_sqlite, prune_sqlite
 from keisei.store.order import move_sqlite, pause_sqlite, request_cancel_sqlite
 from keisei.store.outbox import deliver_sqlite
+from keisei.store.pipe import begin_run, move_run, take_run
 from keisei.store.progress import progress_sqlite
 from keisei.store.runner import beat_sqlite, drain_sqlite, leave_sqlite, register_sqlite
 from keisei.store.settle import settle_sqlite
@@ -134,6 +136,18 @@ class SqliteStore(Either, Autonomy):
     def move_landing(self, move: LandingMove) -> bool:
         """Move a landing, with everything that follows. False: it has another status by now."""
         return self._do(partial(move_landing, move=move))
+
+    def begin_run(self, run: PipeRun) -> None:
+        """Keep a new run of a pipe. Raises IllegalMove for a known id."""
+        self._do(partial(begin_run, run=run))
+
+    def take_run(self, run: PipeRun) -> PipeRun:
+        """Take a run over; its fence is one higher then. Raises IllegalMove where somebody else has."""
+        return self._do(partial(take_run, run=run))
+
+    def move_run(self, move: PipeMove) -> bool:
+        """Write members, status and ledger rows of a run at once. False: the fence is an older one."""
+        return self._do(partial(move_run, move=move))
 
     def _do(self, action: Callable[[Work], T]) -> T:
         with self._reader.write() as cursor:

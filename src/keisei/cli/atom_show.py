@@ -1,0 +1,115 @@
+"""`keisei atom show`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from keisei.cli.output import emit_json, json_option
+from keisei.cli.surroundings import kit_root_option, root_option, settings
+from keisei.contracts.check import data_of
+from keisei.records.problem import printable
+
+if TYPE_CHECKING:
+    from keisei.records.atom import AtomManifest
+    from keisei.records.atom_spec import AtomSpec
+
+UNKNOWN = 2
+"""The exit code for an atom that nobody has."""
+
+
+@click.command("show")
+@click.argument("atom_id", metavar="ID")
+@root_option
+@kit_root_option
+@json_option
+def command(atom_id: str, roots: tuple[Path, ...], kit_root: Path | None, as_json: bool) -> int:
+    """One atom: its page, its schemas, what its effects mean, and where it stands."""
+    spec = found_atom(atom_id, roots, kit_root)
+    if as_json:
+        emit_json(_data(spec))
+    else:
+        click.echo(_text(spec))
+    return 0
+
+
+def found_atom(atom_id: str, roots: tuple[Path, ...], kit_root: Path | None) -> "AtomSpec":
+    """The atom. One that nobody has is told, and exits 2."""
+    from keisei.cli.door import say_error
+    from keisei.records.error import MissingAtom
+    from keisei.wiring.atoms import open_shelf
+
+    try:
+        return open_shelf(settings(), roots=roots, kit_root=kit_root).atom(atom_id)
+    except MissingAtom as error:
+        say_error(error)
+        raise click.exceptions.Exit(UNKNOWN) from error
+
+
+def decisions(manifest: "AtomManifest") -> dict[str, str]:
+    """What follows from kind and effects, a sentence each."""
+    from keisei.rules.atom_effect import (
+        conflict,
+        is_safe_again_words,
+        may_cache_words,
+        may_retry_words,
+    )
+
+    domains = ", ".join(f"`{each}`" for each in conflict(manifest, manifest))
+    alone = f"two calls of it never overlap: {domains} is changed" if domains else "any number of calls may overlap"
+    if any(each.op == "other" for each in manifest.side_effects):
+        alone = "nothing runs beside it: its effect `other` says nothing of itself"
+    return {
+        "parallel": alone,
+        "again": is_safe_again_words(manifest),
+        "retry": may_retry_words(manifest),
+        "cache": may_cache_words(manifest),
+    }
+
+
+def _data(spec: "AtomSpec") -> dict[str, Any]:
+    package = spec.package
+    return {
+        "atom": spec.id,
+        "summary": spec.summary,
+        "manifest": data_of(spec.manifest),
+        "decisions": decisions(spec.manifest),
+        "input_schema": spec.input_schema,
+        "output_schema": spec.output_schema,
+        "spec_sha": spec.spec_sha,
+        "page": spec.page,
+        "function": spec.function,
+        "package": {
+            "name": package.name,
+            "version": package.version,
+            "folder": package.folder,
+            "language": package.language,
+            "metadata": data_of(package.metadata),
+        },
+    }
+
+
+def _text(spec: "AtomSpec") -> str:
+    import json
+
+    from keisei.library.document import parse_frontmatter
+    from keisei.library.source import read_source, shown_path
+
+    manifest, package = spec.manifest, spec.package
+    effects = ", ".join(f"{each.op} {each.domain}" for each in manifest.side_effects) or "none, it is pure"
+    runs = shown_path(Path(spec.function)) if spec.function else f"the program `{package.name}`"
+    lines = [
+        f"{spec.id}: {manifest.kind}, version {manifest.version}, {manifest.stability}",
+        *([f"deprecated: {manifest.deprecated}"] if manifest.deprecated else []),
+        f"page: {shown_path(Path(spec.page))}",
+        f"runs: {runs} ({package.metadata.backend})",
+        f"effects: {effects}",
+        *(f"{name}: {sentence}" for name, sentence in decisions(manifest).items()),
+        f"time: at most {manifest.timeout_ms / 1000:g} s",
+        *(f"fails: {each.code} ({each.http_analog or '-'}): {each.description}" for each in manifest.errors),
+        f"input: {json.dumps(spec.input_schema, indent=2, ensure_ascii=False)}",
+        f"output: {json.dumps(spec.output_schema, indent=2, ensure_ascii=False)}",
+        "",
+        parse_frontmatter(read_source(Path(spec.page)))[1].strip("\n"),
+    ]
+    return "\n".join(printable(line) for line in "\n".join(lines).split("\n"))
