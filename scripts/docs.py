@@ -39,8 +39,13 @@ FILE_KINDS = {
     "`agents/<name>/agent.toml`": ("agent.file", "agent", "check_agent"),
     "`keisei.toml`": ("project.file", "project", "load_project"),
     "`runtime.json` (the original's)": ("runtime.file", "runtime", "load_runtime"),
-    "`atoms/<verb>.md`": ("atom.manifest", "atom", "read_atom"),
-    "`pyproject.toml [tool.keisei]`, `Cargo.toml [package.metadata.keisei]`": ("package.file", "atom", "read_package"),
+    "`atoms/<verb>.md`": ("atom.manifest", "atom_spec", "read_atom"),
+    "`pyproject.toml [tool.keisei]`, `Cargo.toml [package.metadata.keisei]`": (
+        "package.file",
+        "package",
+        "read_package",
+    ),
+    "`dag.toml`": ("pipe.definition", "pipe", "load_pipe"),
     "`atoms/schemas/*.json`": ("", "json_schema", "file_problems"),
     "`rules/*.md`": ("", "rule", "rule_names"),
 }

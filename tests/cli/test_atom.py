@@ -2,15 +2,24 @@
 
 import json
 import os
+import re
+import signal
 import socket
 import stat
+import threading
+import time
 
 import pytest
 
+from keisei.cli.invoke import hearing
 from keisei.records.confinement import Machine
 from keisei.sandbox import machine
 from keisei.sandbox.confine import level_of
 from keisei.sandbox.machine import probe
+from keisei.settings import read_settings
+from keisei.wiring import atom_test
+from keisei.wiring.atom_runtime import open_runtime
+from keisei.wiring.atom_test import try_atoms
 
 HELD = level_of(probe()) != "none"
 confined = pytest.mark.skipif(not HELD, reason="this machine cannot confine a process")
@@ -211,13 +220,59 @@ def test_every_example_and_the_page_s_own_is_called_on_a_database_of_its_own(pro
 """
     function(project, body, "shop-note", "keep")
     project.setenv("SHOP_NOTE_DB", project.folder / "mine.db")
+    metadata = project.packages / "shop-note/pyproject.toml"
+    default = f'db_default = "{project.folder / "default.db"}"'
+    metadata.write_text(re.sub("db_default = .*", default, metadata.read_text()))
+    assert default in metadata.read_text()
 
     done = project.run("atom", "test", "--json")
 
     names = [each["example"] for each in json.loads(done.out)["tests"]]
     assert (done.code, names) == (0, ["input schema, example 1", "input schema, example 2", "page"]), done.out
     assert not (project.folder / "mine.db").exists()
+    assert not (project.folder / "default.db").exists()
     assert json.loads(project.run("ledger", "list", "--json").out) == []
+
+
+def test_who_goes_away_ends_what_is_under_way(project):
+    new(project)
+    new(project, "shop-price::late")
+    function(project, "import time\ndef run(input, context):\n    time.sleep(600)\n", verb="late")
+    page = project.packages / "shop-price/atoms/late.md"
+    page.write_text(page.read_text().replace("timeout_ms: 30000", "timeout_ms: 600000"))
+
+    with open_runtime(read_settings(), actor="operator:somebody", start=project.folder) as runtime:
+        specs = [runtime.shelf.atom(f"shop-price::{verb}") for verb in ("round", "late", "late")]
+        attempts = try_atoms(runtime, specs, probe())
+        first = next(attempts)
+        with pytest.raises(KeyboardInterrupt):
+            attempts.throw(KeyboardInterrupt)
+
+    assert first.outcome == "ok"
+    assert not [each for each in threading.enumerate() if each.name.startswith("atom-test")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_who_is_told_to_end_leaves_no_folder(project, number):
+    new(project)
+    function(project, "import time\ndef run(input, context):\n    time.sleep(600)\n")
+    page = project.packages / "shop-price/atoms/round.md"
+    page.write_text(page.read_text().replace("timeout_ms: 30000", "timeout_ms: 5000"))
+    place, strays = project.folder_of("tmp"), []
+
+    def ask():
+        while not list(place.glob("keisei-atom-test-*")):
+            time.sleep(0.01)
+        os.kill(os.getpid(), number)
+
+    asking = threading.Thread(target=ask)
+    with hearing(lambda *_: strays.append("unheard")):
+        asking.start()
+        done = project.run("atom", "test")
+        asking.join()
+
+    assert (done.code, strays) == (130, [])
+    assert list(place.glob("keisei-atom-test-*")) == []
 
 
 def test_of_a_stream_without_an_end_the_first_items_are_looked_at(project):
@@ -276,14 +331,18 @@ def test_a_machine_that_cannot_confine_is_told_plainly(project, monkeypatch):
     monkeypatch.setattr(machine, "_probed", lambda *_: weak)
 
     done = project.run("atom", "test")
+    monkeypatch.setattr(atom_test, "try_atoms", lambda *_: pytest.fail("it is told before anything runs"))
+    with pytest.raises(pytest.fail.Exception):
+        project.run("atom", "test")
 
     assert done.code == 0
     assert "NOT CONFINED" in done.err
+    assert "NOT CONFINED" in project._capture.readouterr().err.decode()
     assert "there is no Landlock" in done.err
 
 
 def test_a_program_is_called_too_and_one_that_is_missing_is_127(project):
-    new(project, "shop-tool::do-it", "--lang", "rust")
+    made = new(project, "shop-tool::do-it", "--lang", "rust")
 
     missing = project.run("atom", "test")
     program = project.folder_of("bin") / "shop-tool"
@@ -291,6 +350,7 @@ def test_a_program_is_called_too_and_one_that_is_missing_is_127(project):
     program.chmod(program.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     project.setenv("KEI_RUNTIME_BIN_DIR", program.parent)
 
+    assert "then: `KEI_RUNTIME_BIN_DIR=.keisei/primitives/shop-tool/target/debug keisei atom test" in made.out
     assert (missing.code, "NO PROGRAM  shop-tool::do-it" in missing.out) == (127, True)
     assert tried(project) == (0, [("ok", None)])
 
@@ -304,7 +364,12 @@ def test_a_page_that_cannot_be_read_fails_the_test(project):
 
     assert done.code == 2
     assert "floor.md" in done.err
+    assert "1 page cannot be read" in done.err
     assert "ok  shop-price::round" in done.out
+    (project.packages / "shop-price/atoms/round.md").write_text("nothing")
+    none = project.run("atom", "test")
+    assert (none.code, none.out) == (2, "")
+    assert "2 pages cannot be read" in none.err
 
 
 def test_without_atoms_of_its_own_a_project_passes_and_is_told_so(project):

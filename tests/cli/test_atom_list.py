@@ -124,6 +124,17 @@ def test_a_root_that_is_not_there_is_told(shell, root):
     assert "is not a folder" in done.err
 
 
+def test_a_root_without_a_package_is_told(shell, root):
+    nothing = shell.folder_of("nothing")
+
+    alone, beside = listed(shell, "--root", nothing), listed(shell, "--root", nothing, "--root", root)
+
+    assert (alone.code, alone.out) == (beside.code, "") == (0, "")
+    assert len(lines(beside)) == 3
+    assert alone.err == beside.err
+    assert f"no package in {nothing}" in alone.err
+
+
 def test_a_path_cannot_command_the_terminal(shell):
     shell.setenv("KEISEI_HOME", shell.folder / "state")
     folder = shell.folder / "evil\x1b[2J\n"

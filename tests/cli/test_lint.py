@@ -229,6 +229,17 @@ def test_a_revision_that_is_not_there_is_told(shell, revision):
     assert done.err.startswith(f"error: there is no revision `{revision}`\n")
 
 
+def test_a_revision_that_a_shallow_clone_does_not_have_says_how_to_get_it(shell):
+    committed(shell)
+    git(shell.folder, "commit", "-qm", "second", "--allow-empty")
+    git(shell.folder, "clone", "-q", "--depth", "1", shell.folder.as_uri(), "clone")
+
+    done = shell.run("lint", "atoms", "--root", "clone/my packages", "--since", "HEAD~1")
+
+    assert (done.code, done.out) == (1, "")
+    assert "this clone is shallow: `git fetch --unshallow`" in done.err
+
+
 def test_a_folder_without_history_is_told(shell):
     write_note(shell.folder / "packages")
 

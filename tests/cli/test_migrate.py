@@ -120,8 +120,8 @@ def test_a_database_that_cannot_be_used_is_told_and_exits_1(kitchen):
 
     assert done.code == 1
     assert "error: kei-pot:" in done.err
-    assert "was not made by keisei" in done.err
-    assert "Hint: set KEI_POT_DB" in done.err
+    assert "is no database of `kei-pot`" in done.err
+    assert "  hint: set KEI_POT_DB" in done.err
     (row,) = json.loads(kitchen.run("status", "--json").out)
     assert (row["status"], row["database"]) == ("error", None)
     assert "`theirs`" in row["error"]

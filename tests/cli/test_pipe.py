@@ -5,10 +5,15 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import closing
 
 import pytest
 
-from keisei.cli.pipe_progress import BarTeller
+import keisei.cli.door
+import keisei.workers.crew
+from keisei.cli import kei_runtime, kei_task
+from keisei.cli.pipe_progress import BarTeller, LineTeller
+from keisei.store import open_store
 from tests.cli.pipes import fan, make_package
 from tests.cli.shell import BIN, Shell
 
@@ -219,8 +224,15 @@ def test_runs_are_listed_and_shown(shell):
     assert (shown["status"], shown["final_result"]) == ("completed", {"text": "A1!"})
     assert ids[1] in shell.run("pipe", "list").out
     assert "step-2" in shell.run("pipe", "show", ids[0]).out
+    folder = shell.folder / "state" / "default"
+    with closing(open_store(f"sqlite://{folder / 'state.db'}")) as store:
+        store.take_run(store.pipe_run(ids[0]))
+    assert "interrupted" not in shell.run("pipe", "list").out
+    (folder / "run" / f"pipe-{ids[0]}.lock").touch()
+    assert "it was interrupted" in shell.run("pipe", "list").out
+    assert "running (it was interrupted" in shell.run("pipe", "show", ids[0]).out
     many = shell.run("pipe", "show", ids[0][:4])
-    assert (many.code, "2 runs have the id" in many.err) == (1, True)
+    assert (many.code, "the ids of several runs begin with" in many.err) == (1, True)
 
 
 def test_ctrl_c_twice_ends_the_calls_and_leaves_a_run_that_goes_on(shell):
@@ -279,7 +291,55 @@ def test_two_at_once_are_told_apart(shell):
     assert list((shell.folder / "state" / "default").rglob("pipe-*.lock")) == []
 
 
-def test_the_bar_shows_what_runs_and_nothing_an_atom_says_moves_the_cursor(capsys):
+def test_a_reader_that_goes_away_does_not_make_a_failed_run_a_good_one(shell):
+    write(shell, '[[steps]]\natom = "kei-pipe-test::refuse"\n')
+    runner = subprocess.Popen(
+        [BIN / "keisei", "pipe", "dag.toml", "--root", shell.root],
+        env=os.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    runner.stdout.close()
+    said = runner.stderr.read().decode()
+
+    assert (runner.wait(timeout=20), "the pipe failed" in said) == (2, True)
+    assert "Traceback" not in said
+    runner.stderr.close()
+
+
+def test_as_many_processes_as_calls_side_by_side(shell, monkeypatch):
+    most, pool = [], keisei.workers.crew.Pool
+    monkeypatch.setattr(keisei.workers.crew, "Pool", lambda count: most.append(count) or pool(count))
+    write(shell, TWO)
+
+    for words in ((), ("--max-parallel", "16")):
+        assert pipe(shell, "dag.toml", "--input", '{"more": 1}', *words).code == 0
+
+    assert most == [8, 16]
+
+
+@pytest.mark.parametrize("door", [kei_runtime, kei_task])
+def test_ctrl_c_before_the_door_is_open_is_no_traceback(door, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(keisei.cli.door, "run", interrupted)
+    monkeypatch.setattr("sys.argv", ["x", "list"])
+
+    assert door() == 130
+
+
+@pytest.mark.parametrize(("explain", "count"), [(True, 3), (False, 1)])
+def test_whoever_asks_is_told_of_every_miss(capsys, explain, count):
+    lines = LineTeller(explain=explain)
+    for number in range(3):
+        lines.tell({"event": "member", "step": "f", "index": number, "state": "done", "note": "never called"})
+
+    assert capsys.readouterr().err.count("never called") == count
+
+
+def test_the_bar_shows_what_runs_and_nothing_an_atom_says_moves_the_cursor(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
     bar = BarTeller(explain=True)
     bar.tell({"event": "run", "status": "running", "steps": 2})
     bar.tell({"event": "step", "step": "f", "atom": "a::b", "state": "running"})
@@ -289,7 +349,14 @@ def test_the_bar_shows_what_runs_and_nothing_an_atom_says_moves_the_cursor(capsy
     )
     bar.tell({"event": "try", "step": "f", "index": 3, "error": "b\x07usy", "again_in_ms": 200})
     bar.tell(
-        {"event": "step", "step": "f", "atom": "a::b", "state": "failed", "error": "no\r\nway", "duration_ms": 3.2}
+        {
+            "event": "step",
+            "step": "f",
+            "atom": "a::b",
+            "state": "failed",
+            "error": f"{'no' * 40}\r\nway",
+            "duration_ms": 3.2,
+        }
     )
     bar.close()
 
@@ -297,5 +364,6 @@ def test_the_bar_shows_what_runs_and_nothing_an_atom_says_moves_the_cursor(capsy
     assert "f 2/9" in said
     assert "cache   f [1]: never called" in said
     assert "1/2" in said
+    assert "no" * 40 in said
     rest = said.replace("\r\x1b[2K", "")
     assert not {"\x1b", "\r", "\x07"} & set(rest)

@@ -5,11 +5,14 @@ import os
 import sqlite3
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import click
 import pytest
 
+from keisei.cli.primitive_call import ended
 from keisei.cli.primitive_field import fields_of, given_of, parameters
+from keisei.records.invocation import InvocationError
 
 
 class Person:
@@ -73,16 +76,31 @@ def test_a_declared_error_is_one_sentence_and_2(person):
     assert [code for _, code in person.rows()].count(2) == 3
 
 
-@pytest.mark.usefixtures("person")
-def test_a_python_package_answers_as_programs_do():
-    def ask(verb, text):
-        words = [sys.executable, "-c", "import sys; from keisei.cli import kei_task; sys.exit(kei_task())"]
-        done = subprocess.run([*words, "run-atom", verb], input=text, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout, done.stderr
+def test_a_declared_error_is_told_for_its_own_field_alone():
+    word = {"type": "string", "enum": ["a", "b"]}
+    schema = {"type": "object", "properties": {"text": {"type": "string"}, "count": {"type": "integer"}, "mode": word}}
+    errors = [SimpleNamespace(code=f"Invalid{name}", description="it is bad") for name in ("Text", "Mode")]
+    spec = SimpleNamespace(input_schema=schema, manifest=SimpleNamespace(errors=errors))
+    failed = SimpleNamespace(exit_code=2, error=InvocationError(kind="schema-in", message="count: must be an integer"))
 
-    code, out, err = ask("create", '{"title": "A"}')
-    assert (code, err) == (0, "")
-    assert json.loads(out)["id"] == 1
+    def told(given):
+        return ended(SimpleNamespace(input=given, spec=spec), failed).complaint
+
+    assert told({"text": "fine", "count": "x"}) == "count: must be an integer"
+    assert told({"text": "fine", "count": "x", "mode": "a"}) == "count: must be an integer"
+    assert told({"text": "fine", "mode": "c"}) == "InvalidMode: it is bad"
+
+
+def test_a_python_package_answers_as_programs_do(person):
+    def ask(verb, text):
+        done = person.run("run-atom", verb, "--input", text)
+        return done.code, done.out, done.err
+
+    words = [sys.executable, "-c", "import sys; from keisei.cli import kei_task; sys.exit(kei_task())"]
+    words += ["run-atom", "create"]
+    done = subprocess.run(words, input='{"title": "A"}', capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr, json.loads(done.stdout)["id"]) == (0, "", 1)
     assert ask("create", '{"title": "A"}') == (
         2,
         "",
@@ -113,7 +131,8 @@ def test_input_and_options_make_one_input(person):
         (["create", "A", "--milestone-id", "x"], "'x' is not a whole number"),
         (["add-dependency", "1", "NaN"], "'NaN' is not a whole number"),
         (["add-dependency", "1", "true"], "'true' is not a whole number"),
-        (["creat", "A"], "No such command 'creat'"),
+        (["creat", "A"], "No such command 'creat'. Did you mean `create`?"),
+        (["frobnicate"], "No such command 'frobnicate'. The package is at `"),
         (["create", "A", "--colour", "red"], "No such option"),
         (["create", "--input", "{"], "it is not JSON"),
     ],

@@ -65,3 +65,29 @@ def test_what_cannot_be_looked_at_is_one_clear_error(shell, arguments):
     assert done.code != 0
     assert done.out == ""
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(("form", "sign"), [("json", '"wrong-value"'), ("sarif", '"2.1.0"'), ("text", "error[")])
+def test_every_form_of_our_lint_is_there_with_the_originals_exit_code(shell, form, sign):
+    write_note(shell.folder / "packages", page=PAGE.replace("kind: command", "kind: commando"))
+
+    done = shell.run("--root", "packages", "--format", form, command="kei-schema-lint")
+
+    assert done.code == 2
+    assert sign in done.out
+
+
+def test_a_crate_that_makes_its_tables_itself_is_warned_and_not_failed(shell):
+    package = write_note(shell.folder / "packages")
+    (package.folder / "pyproject.toml").unlink()
+    (package.folder / "Cargo.toml").write_text(
+        '[package]\nname = "kei-note"\nversion = "1.2.0"\n[package.metadata.keisei]\nbackend = "sqlite"\n'
+        'db_env = "KEI_NOTE_DB"\ndb_default = "~/note.sqlite"\nmigrations_dir = "migrations/"\nschema_version = 3\n'
+    )
+    (package.folder / "migrations").mkdir(exist_ok=True)
+    (package.folder / "migrations" / "0001_initial.sql").write_text("CREATE TABLE notes (id INTEGER);\n")
+
+    done = shell.run("--root", "packages", "--format", "text", command="kei-schema-lint")
+
+    assert done.code == 0, done.out
+    assert "warning[schema-version]" in done.out

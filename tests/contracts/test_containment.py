@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keisei.contracts.containment import Fit, empty_parts, fits, impossible
+from keisei.contracts.containment import Fit, empty_parts, fits, impossible, misfit, refusing
 from keisei.contracts.witness import documents
 
 
@@ -18,6 +18,9 @@ def text(longest):
 def table(**properties):
     return {"type": "object", "properties": properties}
 
+
+LINE = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[^\n]*[^\s][^\n]*$"}
+ID = {"type": "integer", "minimum": 1}
 
 CASES = {
     "shorter": (table(title=text(200)), table(title=text(80)), '"title" of 81 to 200 characters'),
@@ -38,6 +41,13 @@ CASES = {
     "not-null": ({"type": ["string", "null"]}, {"type": "string"}, "null"),
     "pattern": ({"type": "string", "pattern": "^[a-z]+$"}, {"type": "string", "pattern": "^a+$"}, '"zz"'),
     "format": ({"type": "string"}, {"type": "string", "format": "date"}, '""'),
+    "a-line": ({"type": "string", "minLength": 9}, LINE, "a text of 201 characters"),
+    "a-long-word": (table(s={"const": "x" * 300}), table(s=text(3)), '"s" of 300 characters'),
+    "deep-and-wide": (
+        table(all={"type": "array", "items": table(**dict.fromkeys("abcdefghijkl", ID), t=LINE | {"maxLength": 300})}),
+        table(all={"type": "array", "items": table(**dict.fromkeys("abcdefghijkl", ID), t=LINE)}),
+        '"all"[0]."t" of 300 characters',
+    ),
     "by-reference": (
         table(id={"$ref": "#/definitions/id"}) | {"definitions": {"id": text(9)}},
         table(id={"$ref": "#/definitions/id"}) | {"definitions": {"id": text(3)}},
@@ -125,6 +135,42 @@ def test_a_schema_that_would_take_for_ever_is_not_asked(source, target):
     assert fits(source, target).answer == "unknown"
     assert not impossible(source, target)
     assert empty_parts(source) == ()
+
+
+def test_a_schema_that_refers_to_itself_in_many_places_is_not_followed_for_ever():
+    circle = table(**{f"p{n}": {"$ref": "#"} for n in range(30)})
+
+    assert fits(circle | {"maxProperties": 9}, circle | {"minProperties": 2}).answer in ("no", "unknown")
+    assert misfit(circle, table(p0={"type": "string"})) is not None
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "example"),
+    [
+        ({"type": "string"}, LINE, None),
+        ({"type": ["string", "null"]}, LINE, "null"),
+        ({"type": "string"}, {"enum": ["low", "high"]}, '"Fix auth bug #42 (Zürich), today."'),
+        ({"type": "string"}, {"type": "string", "pattern": "^[a-z-]+$"}, '"Fix auth bug #42 (Zürich), today."'),
+        ({"type": "integer"}, ID, None),
+        ({"type": "integer", "minimum": 0}, ID, "0"),
+        ({"type": "integer", "minimum": -(2**53)}, ID, None),
+        ({"type": "array", "items": ID}, {"type": "array", "minItems": 1}, "[]"),
+        (table(a=ID, b=ID), table(a=ID) | {"additionalProperties": False}, 'a document with "b"'),
+        (table(a=ID), table(a=ID) | {"additionalProperties": False}, None),
+        (True, ID, None),
+        ({}, ID, None),
+    ],
+)
+def test_only_what_is_to_be_expected_is_called_likely(source, target, example):
+    assert misfit(source, target) == example
+
+
+def test_what_a_schema_refuses_is_said_in_words():
+    assert refusing(LINE)("x" * 300) == "a text of 300 characters"
+    assert refusing(LINE)([{"a": "y" * 99}]) == '[{"a": "yyyyyyyyyyyyyyyyyyyy… (99 characters)"}]'
+    assert refusing(LINE)(list(range(99))) == "a list of 99 items"
+    assert refusing(LINE)("x") is None
+    assert refusing({"type": "bogus"})("x") is None
 
 
 def test_what_cannot_be_both_is_impossible():

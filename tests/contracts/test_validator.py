@@ -60,7 +60,8 @@ def test_at_most_five_short_lines_are_told():
 
 
 def test_formats_are_checked():
-    assert told({"format": "date"}, "2026-13-01") == ["document: must be date, not `2026-13-01`"]
+    assert told({"format": "date"}, "2026-13-01") == ["document: must be a date such as `2026-04-22`, not `2026-13-01`"]
+    assert told({"format": "email"}, "  ") == ["document: must be an e-mail address, not `(blank)`"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import threading
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from keisei.engine.invoke import Tools
 from keisei.engine.pipe import Pipe
 from keisei.engine.pipe_order import PipeOrder, PipeTools, new_run, taken_run
@@ -46,6 +48,10 @@ ATOMS = {
         ),
     )
 }
+HELD = spec("kei-y::held", kind="query", effects=("read:q",), takes=ANY, gives=ANY)
+METADATA = replace(HELD.package.metadata, env=("KEI_TOKEN",))
+ATOMS[HELD.id] = replace(HELD, package=replace(HELD.package, metadata=METADATA))
+"""Its package has a variable of its own."""
 
 
 class Killed(BaseException):
@@ -159,7 +165,7 @@ class Shop:
     def __init__(self, store):
         self.store, self.crew, self.cache, self.told = store, Crew(), Cache(), []
         self.runs = Runs(store)
-        self.secrets = ()
+        self.secrets, self.env = (), {}
         self.code = "c"
         self._ids = (f"id-{number:05}" for number in itertools.count())
 
@@ -168,7 +174,7 @@ class Shop:
         return Tools(
             workers=self.crew,
             databases=self,
-            environment=lambda *_: {},
+            environment=lambda *_: self.env,
             new_id=lambda: next(self._ids),
             now=lambda: datetime.now(UTC),
             cwd="/",

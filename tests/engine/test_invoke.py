@@ -19,10 +19,15 @@ from keisei.records.error import IllegalMove, MissingProgram, OperatorError, Wor
 from keisei.records.invocation import Answer, InvocationError
 from keisei.rules.canonical import digest
 from keisei.testing.strategies import json_values
+from keisei.workers.answer import own_error
+from keisei.workers.frame import SAID, Inbox
+from keisei.workers.host import shown
+from keisei.workers.program import _exited, _own_error
 
 QUICK = settings(max_examples=60, deadline=None, database=None)
 NOW = datetime(2026, 11, 16, 3, 0, tzinfo=UTC)
 SECRET = "tr0ub4dor-and-3"  # noqa: S105 - of nobody
+LONG_SECRET = "JWT.ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-ZYXWVUTSRQPONMLKJIHGFEDCB"  # noqa: S105 - of nobody
 INPUT = {
     "type": "object",
     "required": ["title"],
@@ -302,6 +307,68 @@ def test_secrets_stand_in_no_message_and_in_nothing_it_said(where):
     assert SECRET not in repr(engine.entry(invoked, "a"))
     assert "[redacted]" in invoked.record.error.message
     assert "[redacted]" in invoked.said
+
+
+def pieces_of(secret, text):
+    return [secret[at : at + 6] for at in range(len(secret) - 5) if secret[at : at + 6] in text]
+
+
+def told_with(spec, answer, **given):
+    invoked, _ = called(answer, spec=spec, env={"API_KEY": LONG_SECRET}, **given)
+    return f"{invoked.record.error.message} {invoked.said}"
+
+
+def test_wherever_a_message_is_cut_no_piece_of_a_secret_is_left():
+    """Each of these is cut somewhere on its way: by the host, by what is read of a program, by the row."""
+    spec = spec_of(env=("API_KEY",))
+    cutters = [lambda text: own_error(None, text, ""), lambda text: own_error(None, shown(ValueError(text)), "")]
+    cutters.append(lambda text: own_error(*_own_error(f"Full: {text}\n", b""), ""))
+    for cut, around in itertools.product(cutters, (2000, 16_384, 32_768)):
+        for before in range(around - 80, around + 10, 7):
+            # secrets that are taken out make room for what stood behind the cut
+            text = "y" * (before % 1900) + LONG_SECRET * (before // 66) + "y" * (before % 66) + LONG_SECRET
+
+            assert pieces_of(LONG_SECRET, told_with(spec, cut("y" * before + LONG_SECRET))) == []
+            assert pieces_of(LONG_SECRET, told_with(spec, cut(text))) == []
+
+
+def test_wherever_what_it_said_is_cut_no_piece_of_a_secret_is_left():
+    spec = spec_of(env=("API_KEY",))
+    for kept in range(1, 67, 5):
+        inbox = Inbox(10)
+        inbox.hear("stderr", b"x" * 9_000 + LONG_SECRET.encode() + b"z" * (SAID - kept))
+
+        said = told_with(spec, _exited(spec, 1, inbox.said, b""))
+        assert pieces_of(LONG_SECRET, said) == []
+        assert "zzz" in said
+
+
+def test_wherever_a_quoted_value_is_cut_no_piece_of_a_secret_is_left():
+    short = spec_of(output={"additionalProperties": {"maxLength": 3}}, env=("API_KEY",))
+    closed = spec_of(output={"properties": {"n": {}}, "additionalProperties": False}, env=("API_KEY",))
+    for before in (*range(70), *range(130, 210, 3)):
+        key = "k" * before + LONG_SECRET
+        for spec, output in ((short, {"text": key}), (short, {key: "long"}), (closed, {key: "long"})):
+            told = told_with(spec, Answer(output=output))
+
+            assert "redacted" in told or "…" in told
+            assert pieces_of(LONG_SECRET, told) == []
+
+
+def test_what_an_author_marks_is_hidden_whatever_its_length():
+    wrong = Answer(error=InvocationError(kind="atom", message="wrong PIN 471 for x"), exit_code=2, said="471?")
+
+    invoked, _ = called(wrong, value={"title": "x", "key": "471"})
+    unfit, _ = called(value={"title": "x", "key": "m", "other": "m"}, spec=spec_of())
+
+    assert (invoked.record.error.message, invoked.said) == ("wrong PIN [redacted] for x", "[redacted]?")
+    assert unfit.record.error is None
+
+
+def test_words_about_a_value_are_not_taken_for_secrets():
+    invoked, _ = called(value={"title": 1, "key": "must"})
+
+    assert invoked.record.error.message == "title: must be a string, not an integer"
 
 
 def test_a_secret_that_does_not_fit_its_schema_is_not_quoted():

@@ -1,12 +1,17 @@
 """Pipe: what runs when, what is written first, and that whoever resumes does exactly what is left."""
 
 import itertools
+import json
 import threading
+import time
 
 import pytest
 from msgspec.structs import replace
 
+from keisei.engine import pipe_journal
+from keisei.engine.pipe import Pipe
 from keisei.engine.pipe_order import PipeOrder, taken_run
+from keisei.engine.pipe_report import report
 from keisei.engine.pipe_secret import holds_secret
 from keisei.records.error import IllegalMove, OperatorError, WorldFault
 from keisei.records.pipe_run import PipeMove
@@ -45,6 +50,23 @@ def shop(tmp_path):
 
 
 # --- forward ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_that_nothing_can_run_beside_is_not_handed_over(shop):
+    shop.crew.does["ask"] = shop.crew.does["add"] = lambda *_: {"n": threading.get_ident()}
+
+    _, run = shop.run(TWO)
+
+    assert shop.outputs(run, "a") == shop.outputs(run, "b") == [{"n": threading.get_ident()}]
+
+
+def test_a_large_fan_out_does_not_hold_up_another_step(shop):
+    text = fan("kei-x::pure", head="[pipe]\nmax_parallel = 2") + '[[steps]]\natom = "kei-x::ask"\ninput = {}\n'
+
+    end, _ = shop.run(text, list(range(40)))
+
+    assert (end.status, len(shop.crew.calls)) == ("completed", 41)
+    assert shop.crew.verbs().index("ask") < 5
 
 
 def test_values_flow_and_every_call_has_its_row(shop):
@@ -352,6 +374,7 @@ def test_an_interrupted_command_is_left_to_a_person_and_everything_else_is_done(
     assert shop.crew.inputs("add") == [{"n": 2}]
     assert shop.states(run, "f") == ["done", "unknown", "done"]
     assert (end.steps["p"].state, end.steps["q"].state) == ("done", "skipped")
+    assert end.steps["q"].note == "needs `f`, which may or may not be done"
 
     again = shop.resume(run, text)
 
@@ -374,6 +397,82 @@ def test_a_keyed_command_is_called_again_under_the_same_id(shop):
     assert end.status == "completed"
     assert shop.crew.ids("key")[0] == interrupted
     assert shop.crew.inputs("key") == [{"n": 1}, {"n": 2}]
+
+
+def test_what_is_asked_for_again_is_called_under_a_new_id(shop):
+    text = fan("kei-x::key")
+    run = kill_at(shop, text, [0, 1], ("after", 2))
+    assert shop.states(run, "f") == ["done", "running"]
+    before = {row.invocation_id for row in shop.rows(run, "f")}
+
+    end = shop.resume(run, text, again=frozenset({"f"}))
+
+    assert (end.status, len(shop.crew.ids("key"))) == ("completed", 2)
+    assert not before & set(shop.crew.ids("key"))
+
+
+def test_a_wrong_input_makes_nobody_forget_what_was_done(shop):
+    text = fan("kei-x::add").replace("$input", "$input.list")
+    _, run = shop.run(text, {"list": [1, 2, 3]})
+    assert shop.resume(run, text, {"lost": []}).status == "failed"
+
+    end = shop.resume(run, text, {"list": [1, 2, 3]})
+
+    assert (end.status, shop.crew.calls) == ("completed", [])
+
+
+@pytest.mark.parametrize(("atom", "status"), [("add", "blocked"), ("key", "completed")])
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_wrong_input_makes_nobody_forget_what_may_have_been_done(shop, atom, status, killed):
+    text = f'[[steps]]\ncapture_as = "b"\natom = "kei-x::{atom}"\ninput = {{ n = "$input.n" }}\n'
+    if killed:
+        run = kill_at(shop, text, {"n": 1}, ("before", 2))
+    else:
+        shop.crew.does[atom] = lambda *_: fails("timeout", exit_code=5)
+        _, run = shop.run(text, {"n": 1})
+        shop.crew.does.clear()
+    (row,) = shop.rows(run, "b")
+    wrong = shop.resume(run, text, {"m": 1})
+    assert (wrong.status, shop.crew.calls) == ("failed", [])
+    assert shop.rows(run, "b")[0].state in ("unknown", "failed")
+
+    end = shop.resume(run, text, {"n": 1})
+
+    assert end.status == status
+    assert shop.crew.ids(atom) == ([row.invocation_id] if atom == "key" else [])
+
+
+LEFT_OUT = fan("kei-x::add", more='if = "$item < $input.most"').replace(
+    'for_each = "$input"', 'for_each = "$input.list"'
+)
+
+
+@pytest.mark.parametrize("less", [{"list": [1], "most": 9}, {"list": [1, 2, 3], "most": 2}], ids=["shorter", "if"])
+def test_items_that_were_left_out_and_come_back_are_not_done_twice(shop, less):
+    _, run = shop.run(LEFT_OUT, {"list": [1, 2, 3], "most": 9})
+    assert shop.resume(run, LEFT_OUT, less).status == "completed"
+    assert (shop.crew.calls, shop.states(run, "f")) == ([], ["done", "skipped", "skipped"])
+
+    end = shop.resume(run, LEFT_OUT, {"list": [1, 2, 3], "most": 9})
+
+    assert (end.status, shop.crew.calls) == ("completed", [])
+    assert shop.outputs(run, "f") == [{"n": 1}, {"n": 2}, {"n": 3}]
+    shop.resume(run, LEFT_OUT, less)
+    again = shop.resume(run, LEFT_OUT, {"list": [1, 2, 4], "most": 9})
+    assert (again.status, shop.crew.inputs("add")) == ("completed", [{"n": 4}])
+
+
+def test_an_item_that_may_have_been_done_and_was_left_out_is_still_left_to_a_person(shop):
+    shop.crew.does["add"] = lambda *_: fails("timeout", exit_code=5)
+    _, run = shop.run(LEFT_OUT, {"list": [1], "most": 9})
+    shop.crew.does.clear()
+    for less in ({"list": [1], "most": 0}, {"list": [], "most": 9}):
+        shop.resume(run, LEFT_OUT, less)
+        assert shop.states(run, "f") == ["unknown"]
+
+    end = shop.resume(run, LEFT_OUT, {"list": [1], "most": 9})
+
+    assert (end.status, shop.crew.calls) == ("blocked", [])
 
 
 @pytest.mark.parametrize("answer", [fails("timeout", exit_code=5), fails("killed", exit_code=1), "no object"])
@@ -452,6 +551,43 @@ def test_one_step_can_be_asked_for_alone(shop):
     assert (last.status, shop.crew.verbs()) == ("completed", ["put"])
 
 
+@pytest.mark.parametrize(("given", "ends"), [([0, 1, 2, 3], ("failed", 1)), ([], ("completed", 0))], ids=["half", "no"])
+def test_a_step_that_is_asked_for_alone_is_given_whole_lists_only(shop, given, ends):
+    after = '[[steps]]\natom = "kei-x::send"\ncapture_as = "g"\ninput = { all = "$f" }\n'
+    text = fan("kei-x::put", more=after, head="[pipe]\nmax_parallel = 1")
+    run = kill_at(shop, text, given, ("before", 3)) if given else shop.run(text, given)[1]
+    assert [row.state for row in shop.rows(run, "f")] == ["done"] * (len(given) // 2)
+
+    end = shop.resume(run, text, only="g", again=frozenset({"g"}))
+
+    assert (end.status, end.exit_code) == ends
+    assert shop.crew.inputs("send") == ([] if given else [{"all": []}])
+
+
+def test_a_step_that_is_asked_for_alone_is_not_given_what_was_not_kept(shop):
+    text = LOGIN.replace("$input.token", "$who.token") + (
+        '[[steps]]\natom = "kei-x::put"\ncapture_as = "p"\ninput = { of = "$who" }\nneeds = ["in"]\n'
+    )
+    shop.crew.does.update(ask=lambda *_: {"token": "hunter2-hunter2", "id": 1}, login=lambda *_: {"session": 1})
+    _, run = shop.run(text)
+
+    end = shop.resume(run, text, only="p", again=frozenset({"p"}))
+
+    assert (end.status, end.exit_code, shop.crew.calls) == ("failed", 1, [])
+
+
+def test_what_an_earlier_session_failed_at_and_this_one_skips_is_told_as_skipped(shop):
+    text = TWO.replace('atom = "kei-x::add"', 'atom = "kei-x::add"\nif = "$input.go"')
+    shop.crew.does["add"] = lambda *_: fails(code="Busy")
+    _, run = shop.run(text, {"go": True})
+
+    end = shop.resume(run, text, {"go": False})
+
+    told = json.loads("".join(report(shop.store, shop.store.pipe_run(run.run_id), end)))["steps"][1]
+    assert (told["ok"], told["state"], told["error"]) == (True, "skipped", None)
+    assert told["note"] == "its condition does not hold"
+
+
 # --- undo -------------------------------------------------------------------------------------------------------------
 
 SAGA = """
@@ -494,6 +630,28 @@ def test_a_failed_run_is_taken_back_in_reverse_order(shop):
     assert len(shop.crew.ids("add")) == 4
 
 
+def test_nothing_else_is_taken_back_where_the_output_was_not_kept(shop):
+    text = """
+[[steps]]
+capture_as = "a"
+atom = "kei-x::add"
+input = { id = "template" }
+undo = "kei-x::drop"
+[[steps]]
+capture_as = "l"
+atom = "kei-x::login"
+input = { token = "$a.token" }
+"""
+    shop.crew.does["add"] = lambda *_: {"id": "new", "token": "hunter2-hunter2"}
+    shop.crew.does["login"] = lambda *_: fails("usage")
+
+    end, run = shop.run(text)
+
+    assert shop.crew.verbs() == ["add", "login"]
+    assert shop.states(run, "a") == ["undo_failed"]
+    assert end.error.endswith("; not taken back: `a`")
+
+
 def test_nothing_is_taken_back_where_the_pipe_continues(shop):
     shop.crew.does["send"] = lambda *_: fails(code="Busy")
 
@@ -503,14 +661,18 @@ def test_nothing_is_taken_back_where_the_pipe_continues(shop):
     assert "drop" not in shop.crew.verbs()
 
 
-def test_an_undo_that_fails_is_told_and_the_others_go_on(shop):
+def test_an_undo_that_fails_is_told_and_the_others_go_on(shop, monkeypatch):
+    waits = []
+    monkeypatch.setattr(Pipe, "_wait", lambda _, seconds: waits.append(seconds))
     shop.crew.does["send"] = lambda *_: fails(code="Busy")
     shop.crew.does["drop"] = lambda given, _: fails(code="Stuck") if given["id"] == 8 else given
 
     _, run = shop.run(SAGA.replace("drop", "drop-once"), [7, 8])
-    _, run = shop.run(SAGA, [7, 8])
+    end, run = shop.run(SAGA, [7, 8])
 
     assert shop.states(run, "many") == ["undone", "undo_failed"]
+    assert end.error.endswith("; not taken back: `many` [1]")
+    assert waits == [0.2, 0.4]
     assert "undo" in shop.rows(run, "many")[1].note
     again = shop.resume(run, SAGA)
     assert again.status == "blocked"
@@ -674,6 +836,37 @@ def test_a_stream_runs_again_where_an_item_is_missing_and_only_that_one_is_dealt
     assert shop.crew.verbs().count("put") == missing
 
 
+def test_an_item_that_failed_is_not_made_up_for_by_items_that_are_gone(shop):
+    shop.crew.does["tail"] = numbers(4)
+    _, run = shop.run(LIVE)
+
+    def put(given, _):
+        while given["n"] == 1 and shop.rows(run, "s")[0].output != 2:  # it fails when the stream is over
+            time.sleep(0.001)
+        return fails("usage") if given["n"] == 1 else given
+
+    shop.crew.does.update(tail=numbers(2), put=put)
+    shop.resume(run, LIVE, again=frozenset({"s", "c"}))
+    assert shop.states(run, "c") == ["done", "failed", "skipped", "skipped"]
+    shop.crew.does["put"] = lambda given, _: given
+
+    end = shop.resume(run, LIVE)
+
+    assert (end.status, shop.crew.inputs("put")) == ("completed", [{"n": 1}])
+    assert shop.states(run, "c") == ["done", "done", "skipped", "skipped"]
+
+
+def test_a_stream_runs_again_where_what_came_of_its_items_was_not_kept(shop):
+    text = LIVE.replace('"kei-x::pure"\ninput = { all = "$c" }', '"kei-x::login"\ninput = { token = "$c.0.token" }')
+    shop.crew.does.update(tail=numbers(1), put=lambda *_: {"token": "hunter2-hunter2"}, login=lambda *_: fails("usage"))
+    _, run = shop.run(text)
+    shop.crew.does["login"] = lambda given, _: given
+
+    end = shop.resume(run, text)
+
+    assert (end.status, shop.crew.verbs()) == ("completed", ["tail", "put", "login"])
+
+
 def test_a_stream_that_must_not_run_twice_is_left_to_a_person(shop):
     text = LIVE.replace("kei-x::tail", "kei-x::feed")
     shop.crew.does["feed"] = numbers(3)
@@ -733,6 +926,47 @@ def test_a_run_that_is_canceled_before_it_begins_calls_nothing(shop):
     assert (end.status, shop.crew.calls) == ("canceled", [])
 
 
+def test_a_run_that_is_canceled_when_a_call_is_due_once_more_is_not_complete(shop):
+    shop.crew.does["ask"] = lambda *_: fails(code="Busy")
+
+    class Told:
+        def append(self, happening):
+            if happening["event"] == "try":
+                pipe.cancel()
+                time.sleep(0.01)
+
+    shop.told = Told()
+    pipe, run = shop.begin(fan("kei-x::ask", "retry = { max = 1, backoff_ms = 1 }"), [1])
+    end = pipe.run()
+
+    assert (end.status, end.exit_code, end.steps["f"].state) == ("canceled", 130, "unfinished")
+    assert shop.crew.verbs() == ["ask"]
+    assert "done" not in shop.states(run, "f")
+
+
+def test_a_step_that_was_stopped_before_it_was_called_is_not_told_as_done(shop):
+    text = """
+[[steps]]
+capture_as = "a"
+atom = "kei-x::pure"
+input = { n = 1 }
+[[steps]]
+atom = "kei-x::put"
+input = { n = "$input.nowhere" }
+"""
+
+    end, run = shop.run(text, {"x": 1})
+
+    assert (end.status, shop.crew.calls) == ("failed", [])
+    assert (end.steps["a"].state, end.steps["step-2"].state) == ("unfinished", "failed")
+    assert json.loads("".join(report(shop.store, shop.store.pipe_run(run.run_id), end)))["steps"][0]["ok"] is False
+
+
+def called(shop):
+    """Calls that have a row in the ledger."""
+    return {entry.body["invocation_id"] for entry in shop.store.entries(limit=1000, kind="atom_invoked")}
+
+
 def test_whoever_lost_the_run_stops_at_once_and_says_so(shop):
     pipe, run = shop.begin(fan("kei-x::put"), list(range(50)))
 
@@ -748,6 +982,7 @@ def test_whoever_lost_the_run_stops_at_once_and_says_so(shop):
     assert shop.crew.canceled.is_set()
     assert len(shop.crew.calls) < 10
     assert shop.store.pipe_run(run.run_id).fence == 2
+    assert {*shop.crew.ids("put")} <= called(shop)
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -762,11 +997,61 @@ def test_a_store_that_fails_in_between_stops_the_run_and_nothing_is_done_twice(s
 
     first = list(shop.crew.inputs(text.split("::")[1].split('"')[0]))
     assert shop.store.pipe_run(run.run_id).status == "failed"
+    assert shop.ledger()[-1] == "pipe_finished"
     end = shop.resume(run, text)
     assert end.status == "completed"
     assert [*first, *shop.crew.inputs(atom.partition("::")[2])] == [{"n": number} for number in range(6)]
     invoked = [entry.body["invocation_id"] for entry in shop.store.entries(limit=1000, kind="atom_invoked")]
     assert len(invoked) == len(set(invoked)) == 6
+
+
+def test_rows_that_an_earlier_session_wrote_are_not_taken_for_those_of_this_one(shop):
+    text = TWO.partition('[[steps]]\ncapture_as = "b"')[0] + fan("kei-x::ask", more='needs = ["a"]\nif = "$item > 5"')
+    _, run = shop.run(text, [1])
+    shop.runs.moves, shop.runs.trouble = 0, {("before", 2): WorldFault("the disk is full")}
+
+    with pytest.raises(WorldFault):
+        shop.resume(run, text, [1], again=frozenset({"a"}))
+
+    assert {*shop.crew.ids("ask")} <= called(shop)
+
+
+def test_a_run_whose_end_was_written_is_not_told_as_failed(shop):
+    pipe, run = shop.begin(TWO)
+    shop.runs.trouble["after", 3] = WorldFault("the line is cut")
+
+    with pytest.raises(WorldFault, match="the run ended, and its store failed then: the line is cut"):
+        pipe.run()
+
+    assert shop.store.pipe_run(run.run_id).status == "completed"
+    assert shop.ledger().count("pipe_finished") == 1
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_store_that_is_away_for_a_moment_is_waited_for(shop, moment, monkeypatch):
+    monkeypatch.setattr(pipe_journal, "PAUSE_S", 0.001)
+    pipe, run = shop.begin(TWO)
+    gone = WorldFault("no server", retryable=True)
+    shop.runs.trouble = {(moment, number): gone for number in (1, 3, 5, 7)}
+
+    end = pipe.run()
+
+    assert (end.status, shop.store.pipe_run(run.run_id).status) == ("completed", "completed")
+    assert shop.ledger() == ["pipe_begun", "atom_invoked", "atom_invoked", "pipe_finished"]
+    assert shop.crew.verbs() == ["ask", "add"]
+
+
+@pytest.mark.parametrize("is_canceled", [False, True])
+def test_a_store_is_not_waited_for_for_ever(shop, is_canceled, monkeypatch):
+    monkeypatch.setattr(pipe_journal, "PATIENCE_S", 600.0 if is_canceled else 0.0)
+    pipe, run = shop.begin(TWO)
+    shop.runs.trouble["before", 2] = WorldFault("no server", retryable=True)
+    shop.crew.does["ask"] = lambda given, _: (pipe.cancel() if is_canceled else None) or given
+
+    with pytest.raises(WorldFault, match="its rows could not be written: no server"):
+        pipe.run()
+
+    assert shop.resume(run, TWO).status == "completed"
 
 
 def test_a_store_that_stays_away_leaves_a_run_that_can_be_resumed(shop):
@@ -810,8 +1095,9 @@ def test_an_input_that_is_a_secret_is_not_kept_nor_is_what_holds_it(shop):
     assert shop.crew.inputs("put") == [{"session": "for hunter2-hunter2"}]
     kept = shop.store.pipe_run(run.run_id)
     assert (kept.input, kept.input_kept) == (None, False)
-    (row,) = shop.rows(run, "in")
-    assert (row.output, row.output_kept) == (None, False)
+    for step in ("in", "use"):
+        (row,) = shop.rows(run, step)
+        assert (row.output, row.output_kept) == (None, False)
 
     again = shop.resume(run, LOGIN, {"token": "hunter2-hunter2"})
 
@@ -827,6 +1113,60 @@ def test_an_output_that_is_handed_to_a_secret_place_is_not_kept(shop):
 
     assert shop.rows(run, "who")[0].output is None
     assert "hunter2" not in str([shop.rows(run, name) for name in ("who", "in")])
+
+
+TOKEN = {"token": "hunter2-hunter2"}
+ECHO = """
+[[steps]]
+capture_as = "e"
+atom = "kei-x::pure"
+input = { text = "<%s>" }
+[[steps]]
+atom = "kei-x::put"
+input = { text = "$e.text" }
+needs = ["e"]
+"""
+TOLD = {
+    "output": '[[steps]]\ncapture_as = "a"\natom = "kei-x::ask"\ninput = {}\n%s' % (ECHO % "${a.token}")
+    + '[[steps]]\natom = "kei-x::login"\ninput = { token = "$a.result.token" }\nneeds = ["e"]\n',
+    "input": ECHO % "${input.list.0}"
+    + '[[steps]]\natom = "kei-x::login"\nfor_each = "$input.list"\ninput = { token = "$item" }\nneeds = ["e"]\n',
+    "fan-out": '[[steps]]\ncapture_as = "a"\natom = "kei-x::ask"\nfor_each = "$input.list"\ninput = {}\n'
+    + ECHO % "${a.0.token}"
+    + '[[steps]]\natom = "kei-x::login"\ninput = { token = "$a.0.token" }\nneeds = ["e"]\n',
+    "stream": '[[steps]]\ncapture_as = "s"\natom = "kei-x::tail"\n[[steps]]\ncapture_as = "l"\natom = "kei-x::login"\n'
+    'for_each = "$s"\ninput = { token = "$item.token" }\n' + ECHO % "${l.0.token}",
+    "variable": '[[steps]]\ncapture_as = "a"\natom = "kei-y::held"\ninput = {}\n' + ECHO % "${a.token}",
+    "transform": '[[steps]]\ncapture_as = "a"\natom = "kei-x::pure"\ninput = {}\n'
+    '[[steps]]\ncapture_as = "l"\natom = "kei-x::login"\ninput = { token = "$a.token" }\n' + ECHO % "${a.token}",
+}
+
+
+@pytest.mark.parametrize("way", TOLD)
+def test_a_secret_is_kept_nowhere_whichever_way_it_goes(shop, way):
+    word = TOKEN["token"]
+    shop.env = {"KEI_TOKEN": word} if way == "variable" else {}
+    shop.crew.does.update(ask=lambda *_: TOKEN, held=lambda *_: TOKEN, tail=lambda *_: iter([TOKEN]))
+    shop.crew.does["pure"] = lambda given, _: given or TOKEN
+    shop.crew.does["put"] = lambda given, _: fails("usage", f"no {given['text']}")
+
+    end, run = shop.run(TOLD[way], {"list": [word if way == "input" else 1]})
+
+    assert (end.status, shop.crew.inputs("put")) == ("failed", [{"text": f"<{word}>"}])
+    assert end.error.endswith(" failed: no <[redacted]>")
+    ledger = [entry.body for entry in shop.store.entries(limit=1000)]
+    kept = (shop.store.members(run.run_id), shop.store.pipe_run(run.run_id), shop.cache.kept, ledger)
+    assert word not in str(kept)
+
+
+def test_a_secret_that_the_cache_holds_from_before_is_not_kept_again(shop):
+    echo = '[[steps]]\ncapture_as = "e"\natom = "kei-x::pure"\ninput = { text = "<${input.token}>" }\n'
+    shop.run(echo, TOKEN)
+
+    _, run = shop.run(echo + '[[steps]]\natom = "kei-x::login"\ninput = { token = "$input.token" }\n', TOKEN)
+
+    (row,) = shop.rows(run, "e")
+    assert (row.source, row.output, row.output_kept) == ("cache", None, False)
 
 
 def test_a_secret_in_the_file_is_refused_before_anything_is_kept(shop):

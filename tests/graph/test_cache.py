@@ -135,6 +135,41 @@ def test_the_total_is_what_the_rows_say(cache, tmp_path):
     assert total == rows
 
 
+def spoiled(path, sql, **more):
+    """A cache that holds one result, and then somebody else has been at it."""
+    with closing(SqliteTransformCache(path)) as cache:
+        cache.keep(KEY, {"x": 1})
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute(sql).fetchall()
+    return closing(SqliteTransformCache(path, **more))
+
+
+@pytest.mark.parametrize("sql", ["UPDATE total SET bytes = 1000000000000", "DROP TRIGGER results_removed"])
+def test_a_total_that_is_wrong_holds_nobody_up(tmp_path, sql):
+    with spoiled(tmp_path / "cache.db", sql, most=OVERHEAD) as cache:
+        cache.keep(replace(KEY, input_sha="j"), 2)
+        cache.keep(replace(KEY, input_sha="k"), 3)
+
+        assert not cache.find(KEY).found
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM total",
+        "UPDATE results SET output = x'ff7b'",
+        "UPDATE results SET output = CAST(replace(hex(zeroblob(100000)), '00', '[') AS BLOB)",
+        "UPDATE results SET kept_at = 9000000000000000000",
+    ],
+    ids=["no total", "no JSON", "deep", "time"],
+)
+def test_whatever_stands_in_a_row_is_a_miss(tmp_path, sql):
+    with spoiled(tmp_path / "cache.db", sql) as cache:
+        assert cache.find(KEY).found is (sql == "DELETE FROM total")
+        cache.keep(replace(KEY, code_sha="d"), 2)
+        cache.find(replace(KEY, code_sha="e"))
+
+
 def broken_bytes(path):
     path.write_bytes(b"not a database at all" * 500)
 

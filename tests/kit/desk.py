@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +32,16 @@ def output_of(atom):
     return Draft7Validator(spec_of(atom).output_schema, validate_formats=True)
 
 
+@cache
+def _empty():
+    """A database with nothing but its tables, as bytes: made once, in memory."""
+    db = apsw.Connection(":memory:")
+    db.execute("CREATE TABLE keisei_calls (invocation_id TEXT PRIMARY KEY, output TEXT, called_at TEXT)")
+    for migration in sorted((PRIMITIVES / "kei-task" / "migrations").iterdir()):
+        db.execute(migration.read_text())
+    return db.serialize("main")
+
+
 class Declared(Exception):
     """An error with a code."""
 
@@ -42,16 +53,8 @@ class Declared(Exception):
 class Context:
     """What a verb is given: one invocation."""
 
-    def __init__(self, path, atom, invocation_id):
-        self.path, self.atom, self.invocation_id = path, atom, invocation_id
-        self._opened = None
-
-    def database(self):
-        if self._opened is None:
-            self._opened = apsw.Connection(str(self.path))
-            self._opened.set_busy_timeout(5000)
-            self._opened.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = OFF")
-        return self._opened
+    def __init__(self, database, atom, invocation_id):
+        self.database, self.atom, self.invocation_id = database, atom, invocation_id
 
     def once(self, work):
         db = self.database()
@@ -78,31 +81,29 @@ class Context:
         assert code in {error.code for error in spec_of(self.atom).manifest.errors}
         return Declared(code, message)
 
-    def close(self):
-        if self._opened is not None:
-            self._opened.close()
-
 
 class Desk:
     """A database, and every verb on it."""
 
     def __init__(self, path):
         self.path, self.calls = path, 0
-        db = apsw.Connection(str(path))
-        db.execute("CREATE TABLE keisei_calls (invocation_id TEXT PRIMARY KEY, output TEXT, called_at TEXT)")
-        for migration in sorted((PRIMITIVES / "kei-task" / "migrations").iterdir()):
-            db.execute(migration.read_text())
-        db.close()
+        self._kept = threading.local()
+        path.write_bytes(_empty())
+
+    def database(self):
+        """The connection of this thread, which stays open between calls as a warm worker's does."""
+        if not hasattr(self._kept, "db"):
+            self._kept.db = apsw.Connection(str(self.path))
+            self._kept.db.set_busy_timeout(5000)
+            self._kept.db.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = OFF")
+        return self._kept.db
 
     def call(self, atom, invocation_id=None, **given):
         """What the verb returns, as its schema says; `invocation_id` names a call that is made again."""
         self.calls += 1
-        context = Context(self.path, atom, invocation_id or f"i{self.calls}")
+        context = Context(self.database, atom, invocation_id or f"i{self.calls}")
         package, _, verb = atom.replace("-", "_").partition("::")
-        try:
-            output = import_module(f"{package}.atoms.{verb}").run(given, context)
-        finally:
-            context.close()
+        output = import_module(f"{package}.atoms.{verb}").run(given, context)
         output_of(atom).validate(output)
         return output
 

@@ -166,36 +166,45 @@ def test_the_tables_themselves_refuse_a_cycle(desk):
             desk.sql(statement)
 
 
-edges = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), max_size=12)
+moves = st.lists(
+    st.tuples(st.sampled_from(["add", "add", "remove"]), st.integers(1, 6), st.integers(1, 6)), max_size=14
+)
 
 
-@given(wanted=edges)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_order_of_dependencies_makes_a_cycle(tmp_path_factory, wanted):
+@given(moves=moves)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_order_of_dependencies_makes_a_cycle(tmp_path_factory, moves):
     desk = Desk(tmp_path_factory.mktemp("world") / "task.sqlite")
     desk.tasks(*"ABCDEF")
     kept = set()
 
-    for parent, child in wanted:
-        closes = parent == child or parent in reached(kept, child)
-        if closes:
+    for move, *pair in moves:
+        parent, child = pair
+        if move == "remove":
+            gone = desk.call("kei-task::remove-dependency", parent=parent, child=child)["removed"]
+            assert gone == ((parent, child) in kept)
+            kept.discard((parent, child))
+        elif parent == child or parent in steps_below(kept, child):
             assert refused(desk, "kei-task::add-dependency", parent=parent, child=child) == "CycleDetected"
         else:
-            desk.depend((parent, child))
+            added = desk.call("kei-task::add-dependency", parent=parent, child=child)["added"]
+            assert added == ((parent, child) not in kept)
             kept.add((parent, child))
 
     for task in range(1, 7):
-        chain = [each["id"] for each in desk.call("kei-task::chain", id=task)["tasks"]]
-        assert set(chain) == reached(kept, task)
-        assert all(chain.index(child) < chain.index(parent) for parent, child in kept if {parent, child} <= set(chain))
+        chain = desk.call("kei-task::chain", id=task)["tasks"]
+        expected = sorted(steps_below(kept, task).items(), key=lambda each: (-each[1], each[0]))
+        assert [(each["id"], each["depth"]) for each in chain] == expected
+        children = sorted(child for parent, child in kept if parent == task)
+        assert desk.call("kei-task::get", id=task)["depends_on"] == children
 
 
-def reached(pairs, start):
-    found, waiting = set(), [start]
-    while waiting:
-        new = {child for parent, child in pairs if parent == waiting[-1]} - found
-        waiting = waiting[:-1] + sorted(new)
-        found |= new
+def steps_below(pairs, start, steps=0):
+    """The model: every task below one, with the steps to it on the longest way."""
+    found = {}
+    for child in (child for parent, child in pairs if parent == start):
+        for task, depth in {child: steps + 1, **steps_below(pairs, child, steps + 1)}.items():
+            found[task] = max(depth, found.get(task, 0))
     return found
 
 

@@ -66,37 +66,28 @@ def problems(package):
 @pytest.mark.parametrize("backend", ["sqlite", "filesystem", "memory", "remote"])
 def test_everything_that_is_made_is_lint_green(tmp_path, language, backend):
     for kind in KINDS:
-        for verb, example in (("do-it", None), ("match", NASTY)):
-            more = {"input_example": example, "output_example": example, "description": SAYS if example else ""}
-            atom = f"kei-{kind}::{verb}"
-            write_atom(
-                request(tmp_path, atom, kind=kind, language=language, backend=backend if not example else None, **more)
-            )
+        write_atom(request(tmp_path, f"kei-{kind}::do-it", kind=kind, language=language, backend=backend))
+        if backend == "sqlite":  # what an example says has nothing to do with where state is kept
+            said = {"input_example": NASTY, "output_example": NASTY, "description": SAYS}
+            write_atom(request(tmp_path, f"kei-{kind}::match", kind=kind, language=language, **said))
 
         assert problems(tmp_path / f"kei-{kind}") == []
 
 
-def test_the_tests_that_are_made_pass_with_plain_pytest(tmp_path):
+def test_the_tests_that_are_made_pass_with_plain_pytest_until_a_promise_is_broken(tmp_path):
     for kind in KINDS:
         write_atom(request(tmp_path, f"kei-plain::{kind}", kind=kind))
         write_atom(request(tmp_path, f"kei-kept::{kind}", kind=kind, backend="sqlite"))
         write_atom(request(tmp_path, f"kei-said::{kind}", kind=kind, input_example=NASTY, output_example=NASTY))
-
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "error"]
-    places = [f"{each}/tests" for each in ("kei-plain", "kei-kept", "kei-said")]
-    done = subprocess.run([*words, "--import-mode=importlib", *places], cwd=tmp_path, capture_output=True, check=False)
-
-    assert (done.returncode, b"12 passed" in done.stdout) == (0, True), done.stdout.decode()
-
-
-def test_a_generated_test_fails_where_the_function_breaks_its_promise(tmp_path):
     write_atom(request(tmp_path))
     (tmp_path / "kei-thing/atoms/do_it.py").write_text("def run(input, context):\n    return {}\n")
 
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    done = subprocess.run(words, cwd=tmp_path / "kei-thing", capture_output=True, check=False)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "error"]
+    places = [f"{each}/tests" for each in ("kei-plain", "kei-kept", "kei-said", "kei-thing")]
+    done = subprocess.run([*words, "--import-mode=importlib", *places], cwd=tmp_path, capture_output=True, check=False)
 
-    assert done.returncode == 1, done.stdout.decode()
+    assert (done.returncode, b"1 failed, 12 passed" in done.stdout) == (1, True), done.stdout.decode()
+    assert b"test_kei_thing_do_it.py::test_every_example_gives" in done.stdout
 
 
 def test_what_people_say_comes_back_as_they_said_it(tmp_path):
@@ -159,7 +150,7 @@ LEAF = (
 VALUE = st.recursive(LEAF | TEXT, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3))
 
 
-@within(max_examples=100)
+@within(max_examples=50)
 @given(VALUE)
 def test_a_value_is_read_alike_by_every_language(value):
     for text in (written(value), written(value, indent=2)):
@@ -169,7 +160,7 @@ def test_a_value_is_read_alike_by_every_language(value):
     assert "[[" not in written(value, indent=2)
 
 
-@within(max_examples=100)
+@within(max_examples=50)
 @given(TEXT)
 def test_a_text_never_leaves_its_quotes(text):
     line = one_line(text)
@@ -198,7 +189,7 @@ def test_a_line_without_a_value_is_left_out():
     assert filled("x\n  %%a%%\ny%%a%%\n", {"a": ""}) == "x\ny\n"
 
 
-@within(max_examples=100)
+@within(max_examples=50)
 @given(st.dictionaries(TEXT, VALUE, max_size=4), st.booleans())
 def test_an_example_fits_the_schema_it_suggests(example, closed):
     schema = inferred(example, "it", closed=closed)
@@ -536,7 +527,7 @@ write_atom(AtomRequest(atom=sys.argv[4], folder=Path(sys.argv[1]), language="rus
 """
 
 
-@pytest.mark.parametrize(("name", "count"), [("link", 1), ("link", 5), ("replace", 1), ("link", 7)])
+@pytest.mark.parametrize(("name", "count"), [("link", 1), ("replace", 1), ("link", 7)])
 def test_what_a_killed_one_began_is_taken_back_by_the_next(tmp_path, name, count):
     write_atom(request(tmp_path, language="rust"))
     before = tree(tmp_path)
@@ -575,6 +566,18 @@ def test_a_journal_somebody_else_wrote_reaches_nothing_outside(tmp_path):
     write_atom(request(tmp_path, "kei-thing::undo-it"))
 
     assert mine.read_text() == "mine"
+    assert not aside.exists()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "zeros"])
+def test_a_journal_that_is_no_file_is_not_waited_for(tmp_path, make):
+    write_atom(request(tmp_path))
+    aside = tmp_path / "kei-thing" / f"{placement.ASIDE}evil"
+    aside.mkdir()
+    make(aside / "journal.json")
+
+    write_atom(request(tmp_path, "kei-thing::undo-it"))
+
     assert not aside.exists()
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keisei.library.atom import atom_ids, check_package
+from keisei.library.atom import atom_ids, check_package, misplaced
 from keisei.library.package import read_package
 from tests.library.note_package import CODE, PAGE, PYPROJECT, input_schema, write_note
 
@@ -50,6 +50,26 @@ def test_a_part_that_nothing_satisfies_is_warned_of_where_it_stands(tmp_path):
     package = write_note(tmp_path, given=input_schema(properties={"text": {"type": "string"}, "never": never}))
 
     assert told(package) == [("empty-schema", "add-input.json", 8, "warning")]
+
+
+def test_a_reference_that_leads_nowhere_is_told_where_it_stands(tmp_path):
+    package = write_note(tmp_path, given=input_schema(properties={"text": {"$ref": "parts/line.json"}}))
+
+    assert told(package) == [("bad-schema", "add-input.json", 6, "error")]
+
+
+def test_a_package_whose_folder_has_another_name_is_not_passed_over(tmp_path):
+    package = write_note(tmp_path)
+    inner = package.folder / "src" / "kei_other"
+    inner.mkdir(parents=True)
+    (package.folder / "atoms").rename(inner / "atoms")
+
+    (found,) = misplaced(tmp_path, [])
+
+    assert [(each.code, each.hint) for each in found.problems] == [
+        ("bad-name", "call the folder `kei-other`, or the import package `kei_note`")
+    ]
+    assert not list(misplaced(tmp_path, [package]))
 
 
 def test_a_count_of_migrations_without_migrations_is_warned_of(tmp_path):

@@ -144,6 +144,7 @@ def test_schemas_are_compared_with_what_they_refer_to(tmp_path):
     (found,) = check_since([package], then)
 
     assert (found.code, found.message) == ("breaking-input", REFUSED + '"text" of 81 to 200 characters')
+    assert found.line == 6  # where the fragment is referred to: the schema's own file did not change
 
 
 def test_an_atom_that_is_gone_is_told_unless_it_was_deprecated(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 from pathlib import Path
 
 import jsonschema_rs
@@ -72,7 +73,7 @@ def test_the_digest_follows_page_schemas_and_what_they_refer_to_and_not_the_plac
 @pytest.mark.parametrize(
     ("break_it", "code"),
     [
-        (lambda atoms: (atoms / "add.py").unlink(), "missing-file"),
+        (lambda atoms: (atoms / "add.py").unlink(), "missing-function"),
         (lambda atoms: (atoms / "schemas" / "add-input.json").unlink(), "missing-file"),
         (lambda atoms: schema(atoms / "schemas" / "add-input.json", type=5), "bad-schema"),
         (lambda atoms: write(atoms / "schemas" / "add-output.json", "[]"), "bad-schema"),
@@ -231,6 +232,7 @@ def test_a_pointer_finds_odd_names_and_places_nobody_expects(tmp_path):
         "#/definitions/none",
         "#none",
         "#/title",
+        "#/examples/" + "9" * 5000,
         "a%00b.json",
         5,
         "x" * 5000,
@@ -239,7 +241,7 @@ def test_a_pointer_finds_odd_names_and_places_nobody_expects(tmp_path):
 def test_a_reference_that_does_not_work_is_told_where_it_stands(tmp_path, reference):
     schema(tmp_path / "outside.json")
     folder = tmp_path / "schemas"
-    main = schema(folder / "a.json", title="t", properties={"x": {"$ref": reference}})
+    main = schema(folder / "a.json", title="t", examples=[], properties={"x": {"$ref": reference}})
     (folder / "link.json").symlink_to(tmp_path / "outside.json")
 
     with pytest.raises(AuthorError) as caught:
@@ -247,6 +249,38 @@ def test_a_reference_that_does_not_work_is_told_where_it_stands(tmp_path, refere
 
     problem = caught.value.problems[0]
     assert (problem.code, problem.line, Path(problem.path).name) == ("bad-schema", 1, "a.json")
+
+
+@pytest.mark.parametrize(
+    ("schemas", "code"),
+    [
+        ({"add-input.json": {"$schema": "{0}"}}, "schema-draft"),
+        (
+            {"add-input.json": {"$schema": DRAFT, "$ref": "other.json"}, "other.json": {"$schema": "{0}"}},
+            "schema-draft",
+        ),
+        ({"add-input.json": {"$schema": DRAFT, "properties": {"x": {"$schema": "{0}", "$id": "{0}"}}}}, None),
+    ],
+    ids=["top", "other-file", "below"],
+)
+def test_a_dialect_is_never_fetched(tmp_path, schemas, code):
+    folder = package(tmp_path, "kei-note", "add")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/x"
+        for name, data in schemas.items():
+            write(folder / "atoms" / "schemas" / name, json.dumps(data).replace("{0}", address))
+
+        if code is None:
+            assert "$schema" not in read_spec(read_package(folder), "add").input_schema.get("properties", {}).get(
+                "x", {}
+            )
+        else:
+            assert told(read_spec, read_package(folder), "add") == [
+                (code, f"`$schema` must be `{DRAFT}`, not `{address}`")
+            ]
+        server.setblocking(False)  # noqa: FBT003 - the socket's own
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_references_that_double_each_time_are_refused_at_once(tmp_path):

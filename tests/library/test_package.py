@@ -127,7 +127,9 @@ def test_a_root_is_a_folder_of_packages_a_kit_root_or_one_package(tmp_path):
     crate = package(tmp_path / "_primitives" / "_rust", "kei-crate", "find", layout="crate")
 
     assert [place.name for place in ground_of_root(str(tmp_path)).places()] == ["kei-here", "kei-seed", "kei-crate"]
+    (crate / "src" / "atoms").mkdir(parents=True)  # its code, as in the originals: no package of the name `src`
     assert [place.name for place in ground_of_root(str(crate)).places()] == ["kei-crate"]
+    assert ground_of_root(str(crate)).find("src") is None
     assert ground_of_root(str(crate)).find("kei-crate").layer == "root"
 
 

@@ -73,7 +73,7 @@ def test_an_example_in_an_atoms_page_must_fit_its_schema(layer):
         "stability: stable\n---\n# kei-note::add\n"
     )
 
-    told = 'the example does not fit: "x" is not of type "integer"'
+    told = "the example does not fit: `n` must be an integer, not a string"
     assert linted(layer, "atom") == [("example-mismatch", told, None)]
 
 

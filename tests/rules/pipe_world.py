@@ -5,6 +5,7 @@ from pathlib import Path
 
 from keisei.library.document import Document
 from keisei.library.load import load
+from keisei.library.pipe import complaining
 from keisei.library.source import Source
 from keisei.records.atom import AtomError, AtomInput, AtomManifest, AtomOutput, PackageFile, SideEffect
 from keisei.records.atom_spec import AtomPackage, AtomSpec
@@ -116,7 +117,7 @@ def loaded(text, form="toml"):
 
 def planned(text, world=WORLD):
     found = loaded(text)
-    return plan(found.record, found.document.problem, lambda atom_id: find(atom_id, world), name="dag")
+    return plan(found.record, complaining(found.document), lambda atom_id: find(atom_id, world), name="dag")
 
 
 def refused(text, world=WORLD):
@@ -126,6 +127,12 @@ def refused(text, world=WORLD):
     except AuthorError as error:
         return [f"{each.line}:{each.column} {each.code} {each.message} | {each.hint}" for each in error.problems]
     return []
+
+
+def doubts(text, world=WORLD):
+    """What is not proved, among the words of the steps."""
+    words = [each for made in planned(text, world).steps for each in made.words]
+    return [each for each in words if each.endswith("checked at run time")]
 
 
 def warned(text, world=WORLD, *, without=("file-order",)):

@@ -77,12 +77,23 @@ def test_an_effect_that_says_nothing_conflicts_with_an_atom_without_effects():
 def test_what_is_not_idempotent_and_changes_something_is_never_tried_again(each):
     changes = any(effect.op != "read" for effect in each.side_effects)
 
-    if not each.idempotent and (each.kind in {"command", "stream"} or changes):
+    if not each.idempotent and (each.kind == "command" or changes):
         assert not rules.may_retry(each)
         assert not rules.is_safe_again(each)
         for kind in ("atom", "io", "timeout", "killed"):
             assert not rules.retries(each, InvocationError(kind=kind, message="x"))
     assert ("never" in rules.may_retry_words(each)) == (not rules.may_retry(each))
+
+
+@pytest.mark.parametrize("kind", ["query", "stream"])
+@pytest.mark.parametrize("effects", [[], [("read", "db")]])
+def test_a_query_and_a_stream_that_only_read_may_be_done_twice(kind, effects):
+    each = manifest(kind, effects)
+
+    assert rules.is_safe_again(each)
+    assert rules.may_retry(each)
+    assert f"a {kind}" in rules.is_safe_again_words(each)
+    assert "changes nothing" in rules.may_retry_words(each)
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,21 @@ def test_any_text_of_escapes_around_a_secret_loses_it(text, secret):
     assert secret not in redacted
 
 
+@pytest.mark.parametrize("form", ["plain", "json", "percent"])
+def test_a_text_that_was_cut_before_ends_and_begins_with_no_piece_of_a_secret(form):
+    text = FORMS.get(form) or quote(KNOWN, safe="")
+    for at in range(6, len(text) - 5):
+        assert Redactor([KNOWN]).text(f"it is {text[:at]}") == f"it is {MARK}"
+        assert Redactor([KNOWN]).text(f"{text[at:]} it is") == f"{MARK} it is"
+        assert Redactor([KNOWN]).text(f"a: …{text[at:]} and {text[:at]}… [more]") == f"a: …{MARK} and {MARK}… [more]"
+
+
+def test_a_value_that_somebody_marked_is_a_secret_whatever_its_length():
+    assert Redactor(["main"], ["7", " a\\b ", ""]).text('main 7 a\\b "a\\\\b"') == f'main {MARK} {MARK} "{MARK}"'
+
+
 def test_text_made_to_be_slow_is_quick_in_steps():
     hostile = ["eyJ" * 1400, "bearer " * 600, "-----BEGIN " * 380, "://a:" * 800, "token=" * 700, "\\u0041" * 700]
 
     assert len(Redactor(["x" * 4000, "a" * 3000]).redact(hostile * 20)) == 120
+    assert Redactor(["ab" * 2000 + "c"]).text("ab…" * 9000 + "ab" * 9000).endswith(MARK)

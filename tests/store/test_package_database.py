@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import tracemalloc
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -113,6 +114,13 @@ def test_a_newer_database_is_refused(path, tmp_path):
     assert "is newer than `kei-task`" in refused(path, older).message
 
 
+def test_a_name_that_no_file_can_have_is_told_when_it_is_to_be_made(path, tmp_path):
+    long = path.with_name("x" * 300)
+
+    assert not database_state(long, tables_of(tmp_path, FIRST)).exists
+    assert "cannot be reached" in refused(long, tables_of(tmp_path, FIRST)).message
+
+
 def test_a_database_with_a_hole_is_refused(path, tmp_path):
     tables = tables_of(tmp_path, FIRST, SECOND)
     bring_up(path, tables, now)
@@ -131,7 +139,7 @@ def test_a_database_of_another_program_is_left_as_it_is(path, tmp_path):
 
     error = refused(path, tables_of(tmp_path, FIRST))
 
-    assert "was not made by keisei: it has tables (`task_deps`, `tasks`)" in error.message
+    assert "is no database of `kei-task`: it has tables (`task_deps`, `tasks`)" in error.message
     assert "set KEI_TASK_DB to a place for a new one" in error.hint
     assert path.read_bytes() == before
 
@@ -181,6 +189,12 @@ def test_a_database_stands_at_one_place_of_its_own(path, tmp_path, kind):
         ("DROP TABLE keisei_migrations", "are keisei's own"),
         ("INSERT INTO keisei_calls VALUES ('a', 'b', 'c')", "are keisei's own"),
         ("ALTER TABLE keisei_calls RENAME TO mine", "are keisei's own"),
+        ("CREATE TRIGGER mine AFTER INSERT ON keisei_calls BEGIN DELETE FROM tasks; END", "are keisei's own"),
+        ("CREATE TEMP TRIGGER mine AFTER INSERT ON keisei_migrations BEGIN SELECT 1; END", "are keisei's own"),
+        ("CREATE UNIQUE INDEX mine ON Keisei_Calls (output)", "are keisei's own"),
+        ("DROP INDEX keisei_calls_by_time", "are keisei's own"),
+        ("CREATE TEMP TABLE keisei_migrations (a)", "are keisei's own"),
+        ("CREATE TEMP TABLE large AS SELECT zeroblob(100000000)", "too big"),
         ("UPDATE sqlite_schema SET sql = ''", ""),
         ("INSERT INTO nowhere VALUES (1)", "no such table"),
         ("CREATE TABLE more (", "incomplete input"),
@@ -248,6 +262,17 @@ def test_a_migration_without_end_is_ended(path, tmp_path, monkeypatch):
     assert "took longer than" in refused(path, tables_of(tmp_path, endless)).message
 
 
+def test_rows_that_a_migration_asks_for_are_not_kept(path, tmp_path):
+    many = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000) SELECT i, zeroblob(4000) FROM n"
+    tables = tables_of(tmp_path, many)
+    tracemalloc.start()
+    try:
+        bring_up(path, tables, now)
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    finally:
+        tracemalloc.stop()
+
+
 def test_asked_again_it_goes_on_where_it_failed(path, tmp_path):
     refused(path, tables_of(tmp_path, FIRST, "CREATE BOGUS"))
 
@@ -263,6 +288,7 @@ def test_asked_again_it_goes_on_where_it_failed(path, tmp_path):
         ("0002_later.sql", b"", "are not numbered in a row"),
         ("1_short.sql", b"", "is no name of a migration"),
         ("0001-dash.sql", b"", "is no name of a migration"),
+        ("0001_Add-Notes.sql", b"", "is no name of a migration"),
         ("0001_\xc3\xa9.sql", b"", "is no name of a migration"),
         ("0001_bytes.sql", b"\xff\xfe", "is not UTF-8"),
         ("0001_zero.sql", b"SELECT 1\0", "holds a NUL"),

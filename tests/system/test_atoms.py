@@ -251,17 +251,15 @@ def test_a_missing_program_is_127_with_a_hint(desk):
 def test_an_unknown_atom_is_2_with_the_nearest_name(desk):
     done = desk.run("kei-runtime invoke kei-task::creat --input '{}'")
 
-    assert (done.code, done.out) == (2, "")
+    assert (done.code, done.data["error"]["kind"]) == (2, "usage")
     assert "kei-task::create" in done.err
 
 
-@pytest.mark.parametrize(
-    "given", ["{", "@nowhere", '{"title": "a", "title": "b"}', '{"title": NaN}']
-)
+@pytest.mark.parametrize("given", ["{", "@nowhere", '{"title": "a", "title": "b"}', '{"title": NaN}'])
 def test_input_that_is_not_json_is_usage(desk, given):
     done = desk.run(f"kei-runtime invoke kei-task::create --input '{given}'")
 
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.data["error"]["kind"]) == (1, "usage")
     assert done.err.startswith("error: ")
     assert "Traceback" not in done.err
     assert desk.rows() == []

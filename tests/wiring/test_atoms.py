@@ -19,7 +19,7 @@ from keisei.library.shelf import Layer
 from keisei.records.atom_spec import AtomRow
 from keisei.records.error import AuthorError, MissingAtom, OperatorError
 from keisei.settings import read_settings
-from keisei.wiring import atom_walk, atoms, file_stamp
+from keisei.wiring import atom_code, atom_walk, atoms, file_stamp
 from keisei.wiring.atoms import Shelf, open_shelf
 from tests.library.primitives import OBJECT, atom, package, write
 
@@ -40,6 +40,29 @@ def ids(shelf, **options):
 
 def skipped(shelf):
     return [(problem.code, problem.severity, Path(problem.path).name) for problem in shelf.rows()[1]]
+
+
+@pytest.fixture
+def barred(monkeypatch):
+    """Folders one may not enter, also for root."""
+    closed = []
+    access, lstat, scandir = os.access, os.lstat, os.scandir
+
+    def is_closed(path):
+        return any(str(path).startswith(f"{each}/") for each in closed)
+
+    def refusing(real):
+        def call(path, *words, **more):
+            if is_closed(path):
+                raise PermissionError(13, "Permission denied")
+            return real(path, *words, **more)
+
+        return call
+
+    monkeypatch.setattr(os, "lstat", refusing(lstat))
+    monkeypatch.setattr(os, "scandir", refusing(scandir))
+    monkeypatch.setattr(os, "access", lambda path, mode: not is_closed(f"{path}/") and access(path, mode))
+    return closed
 
 
 @pytest.fixture
@@ -282,6 +305,19 @@ def test_what_cannot_be_used_is_skipped_with_a_warning(tmp_path):
     ]
 
 
+def test_a_package_one_may_not_enter_is_told_and_hides_the_lower_one(tmp_path, barred):
+    for root in ("high", "low"):
+        package(tmp_path / root, "kei-note", "add")
+    package(tmp_path / "low", "kei-other", "add")
+    barred.append(tmp_path / "high" / "kei-note")
+    shelf = shelf_of(tmp_path / "high", tmp_path / "low")
+
+    assert ids(shelf) == ["kei-other::add"]
+    assert skipped(shelf) == [("unreadable", "warning", "atoms")]
+    with pytest.raises(AuthorError, match="cannot be read"):
+        shelf.atom("kei-note::add")
+
+
 def test_a_folder_of_pages_that_cannot_be_listed_is_skipped_with_a_warning(tmp_path, monkeypatch):
     folder = package(tmp_path, "kei-note", "add")
     package(tmp_path, "kei-other", "add")
@@ -296,6 +332,8 @@ def test_a_folder_of_pages_that_cannot_be_listed_is_skipped_with_a_warning(tmp_p
 
     assert ids(shelf_of(tmp_path)) == ["kei-other::add"]
     assert skipped(shelf_of(tmp_path)) == [("unreadable", "warning", "atoms")]
+    with pytest.raises(AuthorError, match="cannot be read"):
+        shelf_of(tmp_path).atom("kei-note::nobody-knows")
 
 
 def test_a_known_page_is_not_read_again(tmp_path, reads):
@@ -500,6 +538,38 @@ def test_the_digest_of_code_follows_every_source_and_nothing_else(tmp_path):
     assert len({first, second, digest()}) == 3
     write(code / "helper.py", "x = 1\n")
     assert digest() == second
+
+
+def test_the_digest_of_a_flat_package_passes_over_what_is_no_source_and_reads_so_much(tmp_path, monkeypatch):
+    folder = package(tmp_path, "kei-note", "add")
+    shelf = shelf_of(tmp_path)
+
+    def digest():
+        return shelf.code_sha(shelf.atom("kei-note::add"))
+
+    first = digest()
+    write(folder / "node_modules" / "x.js", "")
+    assert digest() == first
+    with (folder / "large.bin").open("wb") as file:
+        file.truncate(atom_code.LARGEST)
+    monkeypatch.setattr(atom_code, "_content", lambda path: pytest.fail(f"{path} is read"))
+    second = digest()
+    write(folder / "atoms" / "add.py", "x = 2\n")
+    assert len({first, second, digest()}) == 3
+
+
+def test_the_digest_of_a_flat_package_with_sources_follows_both_folders(tmp_path):
+    folder = package(tmp_path, "kei-note", "add")
+    write(folder / "src" / "helper.py", "")
+    shelf = shelf_of(tmp_path)
+    seen = {shelf.code_sha(shelf.atom("kei-note::add"))}
+    for path in ("src/helper.py", "atoms/add.py"):
+        write(folder / path, "x = 1\n")
+        seen.add(shelf.code_sha(shelf.atom("kei-note::add")))
+    write(folder / "notes.txt", "")
+
+    assert len(seen) == 3
+    assert shelf.code_sha(shelf.atom("kei-note::add")) in seen
 
 
 def test_the_digest_of_a_program_is_its_bytes(tmp_path):

@@ -13,6 +13,7 @@ import pytest
 
 from keisei.records.id import AttemptId, RunnerId
 from keisei.records.move import ClaimOrder
+from keisei.records.pipe_run import PipeMember, PipeMove, PipeRun
 from keisei.records.project import ProjectHead, ProjectWorkspace
 from keisei.records.runner import RunnerRecord
 from keisei.wiring.deserted import deserted
@@ -313,3 +314,37 @@ def test_sockets_at_which_nobody_listens_are_deserted(runtime):
 
 def test_a_folder_for_sockets_that_is_not_there_holds_none(runtime):
     assert list(deserted(runtime / "absent")) == []
+
+
+def test_runs_of_pipes_that_did_not_move_for_long_go_with_one_row_that_says_so(house):
+    for number, status in enumerate(("completed", "failed", None)):  # the last one was killed
+        run = PipeRun(
+            run_id=f"run-{number}",
+            name="nightly",
+            source="/there/dag.toml",
+            definition={},
+            definition_sha="5" * 64,
+            input=None,
+            input_kept=True,
+            status="running",
+            fence=1,
+            actor=ME,
+            created_at=house.store.now(),
+            updated_at=house.store.now(),
+        )
+        house.store.begin_run(run)
+        member = PipeMember(step="a", index=0, state="done", step_sha="5" * 64)
+        assert house.store.move_run(PipeMove(run_id=run.run_id, fence=1, members=(member,), status=status))
+    assert found(house, days=29) == {}
+
+    [left] = found(house, days=31).values()
+
+    assert (left.kind, left.name) == ("pipe", "3 runs")
+    assert left.reason == "they did not move for more than 30 days"
+    assert left.size > 0
+    assert left.remove()
+    assert house.store.pipe_runs() == []
+    [said] = house.store.entries(kind="pipe_runs_removed")
+    assert (said.actor, said.body["runs"]) == (ME, 3)
+    assert found(house, days=31) == {}
+    assert not left.remove()

@@ -129,6 +129,27 @@ def test_an_idle_worker_goes_home(tmp_path):
         assert made.call(order(atom)).error is None
 
 
+def test_idle_workers_are_seen_off_side_by_side():
+    """One after the other, each with a time of its own, would hold up a cancel that waits behind them."""
+
+    class Idle:
+        def __init__(self):
+            self.told = []
+
+        def part(self):
+            self.told.append("part")
+
+        def leave(self, until):
+            self.told.append(until)
+
+    idle = [Idle(), Idle()]
+    with crew() as made:
+        made._dismiss(idle)
+
+    assert idle[0].told == idle[1].told
+    assert idle[0].told[0] == "part"
+
+
 def test_a_cancel_ends_every_call_and_every_later_one(tmp_path):
     source = "import time\ndef run(i, c):\n    open(i['path'], 'w').write('here')\n    time.sleep(600)\n"
     napping = python_atom(tmp_path, source, name="kei-nap")

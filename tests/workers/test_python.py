@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from keisei.workers.worker import Ended, Worker
 from tests.workers.atom import crew, is_alive, order, package, python_atom, spec
 
 SWITCH = """
@@ -90,6 +91,7 @@ DEEDS = {
     "surrogates": lambda i, c: raises(ValueError("half \\ud800 pair")),
     "none": lambda i, c: None,
     "set": lambda i, c: {1, 2},
+    "key": lambda i, c: [{"a": ({"1": 1, 1: 2},)}],
     "nan": lambda i, c: {"x": float("nan")},
     "surrogate": lambda i, c: {"x": "\\ud800"},
     "big": lambda i, c: {"x": 10 ** 40, "echo": i.get("n")},
@@ -190,6 +192,7 @@ def test_the_traceback_is_said_and_not_told(do):
     ("deed", "words"),
     [
         ("set", "a value of type set is no JSON"),
+        ("key", "a key of type int is no text"),
         ("nan", "Out of range float values"),
         ("surrogate", "half a surrogate pair"),
         ("huge", "4300"),
@@ -401,6 +404,8 @@ def run(input, context):
     if input.get("open"):
         context.database().execute("BEGIN IMMEDIATE")
         return {}
+    if input.get("twice"):
+        context.once(work)
     return context.once(work)
 """
 
@@ -432,6 +437,18 @@ def test_under_one_id_the_work_is_done_once(staff, tmp_path, database):
     assert rows(database) == [1, 3]
 
 
+def test_old_answers_are_taken_away_a_few_at_a_time(staff, tmp_path, database):
+    with apsw.Connection(database) as db:
+        kept = [(f"old-{n}", "1", "2020-01-01T00:00:00Z") for n in range(101)] + [("new", "1", "2999-01-01T00:00:00Z")]
+        db.executemany("INSERT INTO keisei_calls VALUES (?, ?, ?)", kept)
+
+    staff.call(order(python_atom(tmp_path, ONCE), {"n": 1}, invocation_id="a", database=database))
+
+    left = [name for (name,) in apsw.Connection(database).execute("SELECT invocation_id FROM keisei_calls")]
+    assert len(left) == 3
+    assert {"new", "a"} < set(left)
+
+
 def test_work_that_fails_writes_nothing_and_may_be_done_again(staff, tmp_path, database):
     atom = python_atom(tmp_path, ONCE, errors=("NotFound",))
 
@@ -447,6 +464,13 @@ def test_work_may_not_end_its_own_transaction(staff, tmp_path, database):
     told = staff.call(order(python_atom(tmp_path, ONCE), {"n": 1, "commit": True}, database=database))
 
     assert "must not end the transaction" in told.error.message
+
+
+def test_a_call_has_one_answer_to_keep(staff, tmp_path, database):
+    """A second one would be told the first one's answer, and its work would never be done."""
+    told = staff.call(order(python_atom(tmp_path, ONCE), {"n": 1, "twice": True}, database=database))
+
+    assert "context.once is for the whole of a call" in told.error.message
 
 
 def test_a_transaction_left_open_holds_nobody_up(staff, tmp_path, database):
@@ -502,6 +526,39 @@ def test_loading_that_breaks_down_is_killed_and_loading_that_hangs_times_out(tmp
     assert "exit code 7" in first.error.message
     assert (second.error.kind, second.exit_code) == ("timeout", 5)
     assert second.error.message == "the function of kei-hanging::do was not loaded within 0.3 s"
+
+
+def test_loading_takes_no_longer_than_the_call_may(tmp_path, monkeypatch):
+    monkeypatch.setattr("keisei.workers.crew.LOADING_S", 0.2)
+    hanging = python_atom(tmp_path, "import time\ntime.sleep(600)")
+
+    with crew() as made:
+        told = made.call(order(hanging, timeout_s=0.1))
+
+    assert told.error.message == "the function of kei-thing::do was not loaded within 0.2 s"
+
+
+class Mute:
+    """A process that lives and says nothing."""
+
+    pid, write, cancel = 1, print, print
+
+    def pump(self, _timeout_s):
+        return True
+
+    def wait(self):
+        return None
+
+
+def test_one_that_never_begins_with_its_first_call_is_late_and_no_other_is_tried(tmp_path):
+    given = order(python_atom(tmp_path, "def run(i, c):\n    return {}\n"), timeout_s=3.0)
+    worker = Worker(given, 1000)
+    worker.start(given, lambda *_args, **_more: Mute(), "python", 0.0)
+
+    with pytest.raises(Ended) as ended:
+        worker.begin(given, b"", "id", 0.0)
+
+    assert ended.value.answer.error.kind == "timeout"
 
 
 def test_a_folder_that_is_not_there_is_told_as_that(staff, atom, tmp_path):

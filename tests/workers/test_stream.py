@@ -116,6 +116,16 @@ def test_the_time_is_for_the_whole_stream(staff, tmp_path):
     assert (stream.answer.error.kind, stream.answer.exit_code) == ("timeout", 5)
 
 
+def test_a_stream_that_never_pauses_has_its_time_all_the_same(staff, tmp_path):
+    atom = python_atom(tmp_path, "def run(i, c):\n    while True:\n        yield 1\n", kind="stream")
+    stream = staff.follow(order(atom, timeout_s=0.2))
+
+    for _ in itertools.islice(stream, 2_000):
+        time.sleep(0.001)
+
+    assert stream.answer.error.kind == "timeout"
+
+
 @pytest.mark.parametrize(
     ("source", "kind", "words", "items"),
     [

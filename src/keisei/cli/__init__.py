@@ -83,6 +83,9 @@ def kei_milestone() -> int:
 
 
 def _run(command: str, name: str, *, usage: int, failure: int = 1) -> int:
-    from keisei.cli.door import run
+    try:
+        from keisei.cli.door import run
 
-    return run(command, name, usage=usage, failure=failure)
+        return run(command, name, usage=usage, failure=failure)
+    except KeyboardInterrupt:  # while the first modules are read: the door is not there yet
+        return 130

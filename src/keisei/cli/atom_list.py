@@ -8,18 +8,14 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keisei.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    import click
-
     from keisei.records.problem import Problem
 
-KINDS = ("command", "query", "stream", "transform")
-STABILITIES = ("experimental", "beta", "stable", "deprecated")
-CHOICES: dict[str, tuple[str, ...] | None] = {"kind": KINDS, "stability": STABILITIES, "crate": None}
+CHOICES = frozenset({"kind", "stability", "crate"})
 COLUMNS = ("id", "kind", "stability", "path")
 Row = dict[str, Any]
 
@@ -30,13 +26,16 @@ def short_list(words: Sequence[str]) -> int | None:
     if asked is None or sys.stdout is None or sys.stderr is None:
         return None
     try:
-        rows, problems = listed(read_settings(), **asked["where"])
+        found = listed(read_settings(), **asked["where"])
     except Exception:  # noqa: BLE001 - the ordinary way meets it again, and knows the words for it
         return None
     except KeyboardInterrupt:
         return 130
+    rows = chosen(found.rows, **asked["which"])
+    if not rows:  # perhaps for a word that is none, which the ordinary way knows
+        return None
     try:
-        show(chosen(rows, **asked["which"]), problems, as_json=asked["as_json"])
+        show(found, rows, as_json=asked["as_json"])
     except BrokenPipeError:  # a reader that went away, as `head` does
         return _silenced(0)
     except OSError as error:
@@ -72,11 +71,22 @@ def _asked(words: Sequence[str]) -> dict[str, Any] | None:
             return None
         if name == "root":
             roots.append(Path(value))
-        elif name in CHOICES and value in (CHOICES[name] or (value,)):
+        elif name in CHOICES:
             which[name] = value
         else:
             return None
     return {"where": {"roots": roots, "package": which.get("crate")}, "which": which, "as_json": as_json}
+
+
+class Listing(NamedTuple):
+    """What there is."""
+
+    rows: list[Row]
+    """Every atom as data, by id."""
+    problems: "list[Problem]"
+    """A warning for each one that had to be left out."""
+    empty: list[Path]
+    """Folders that were named and hold no package."""
 
 
 def listed(
@@ -85,8 +95,8 @@ def listed(
     roots: Sequence[Path] = (),
     kit_root: Path | None = None,
     package: str | None = None,
-) -> tuple[list[Row], list["Problem"]]:
-    """Every atom as data, by id, and a warning for each one that had to be left out. Raises OperatorError."""
+) -> Listing:
+    """Every atom, or those of one package. Raises OperatorError."""
     from keisei.graph.index import Index
     from keisei.wiring.atom_walk import Walk, find_grounds, find_index
 
@@ -94,7 +104,9 @@ def listed(
     index = find_index(settings, start)
     grounds = find_grounds(settings, roots=roots, kit_root=kit_root, start=start)
     found, problems = Walk(grounds, Index(index) if index is not None else None).listed(package)
-    return [{**each.body, "path": each.path, "layer": each.place.layer} for each in found], problems
+    rows = [{**each.body, "path": each.path, "layer": each.place.layer} for each in found]
+    empty = [root for root, ground in zip(roots, grounds, strict=False) if next(ground.places(), None) is None]
+    return Listing(rows, problems, empty)
 
 
 def chosen(
@@ -110,10 +122,12 @@ def chosen(
     ]
 
 
-def show(rows: Sequence[Row], problems: Sequence["Problem"], *, as_json: bool) -> None:
-    """The list on stdout: JSON, a table on a terminal, lines with tabs elsewhere. What was skipped on stderr."""
-    for problem in problems:
-        _write(sys.stderr, f"warn: skip {_printable(problem.place)}: {problem.message}\n")
+def show(found: Listing, rows: Sequence[Row], *, as_json: bool) -> None:
+    """The rows on stdout: JSON, a table on a terminal, lines with tabs elsewhere. What is left out on stderr."""
+    for root in found.empty:
+        _write(sys.stderr, f"warn: no package in {_printable(str(root))}: a page is DIR/PACKAGE/atoms/VERB.md there\n")
+    for problem in found.problems:
+        _write(sys.stderr, f"warn: skip {_printable(problem.place)}: {_printable(problem.message)}\n")
     if as_json:
         _write(sys.stdout, json.dumps(list(rows), indent=2, ensure_ascii=False) + "\n")
         return
@@ -138,12 +152,3 @@ def _printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
-
-
-def __getattr__(name: str) -> "click.Command":
-    """`command`, made when it is asked for: the short way does without click."""
-    if name != "command":
-        raise AttributeError(name)
-    from keisei.cli.atom_list_command import command
-
-    return command

@@ -2,13 +2,15 @@
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from shlex import quote
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from keisei.cli.json_input import NotJson, json_of
 from keisei.cli.output import emit_json, json_option
 from keisei.cli.surroundings import settings
+from keisei.records.atom import AtomKind
 from keisei.records.error import MissingAtom, OperatorError
 
 if TYPE_CHECKING:
@@ -17,13 +19,12 @@ if TYPE_CHECKING:
 
 LARGEST = 16_384
 """Bytes of an example."""
-KINDS = ("command", "query", "stream", "transform")
 BACKENDS = ("sqlite", "filesystem", "memory", "remote")
 
 
 @click.command("new")
 @click.argument("atom_id", metavar="ID")
-@click.option("--kind", type=click.Choice(KINDS), default="command", help="What it does to the world.")
+@click.option("--kind", type=click.Choice(get_args(AtomKind)), default="command", help="What it does to the world.")
 @click.option("--lang", type=click.Choice(("python", "rust")), help="By default the package's, else python.")
 @click.option("--description", default="", help="What it does, in a sentence.")
 @click.option("--in", "folder", type=click.Path(path_type=Path), help="A folder of packages; by default the project's.")
@@ -130,5 +131,12 @@ def _tell(request: "AtomRequest", files: "list[NewFile]", *, named: bool) -> Non
 
     for each in files:
         click.echo(f"{'made' if each.was is None else 'changed'} {shown_path(request.folder / each.path)}")
-    root = f" --root {shown_path(request.folder)}" if named else ""
-    click.echo(f"next: edit the page and the function, then `keisei atom test {request.atom}{root}`")
+    root = f" --root {quote(shown_path(request.folder))}" if named else ""
+    test = f"keisei atom test {request.atom}{root}"
+    package = request.folder / files[0].path.partition("/")[0]
+    if not any(each.path.endswith(".rs") for each in files):
+        click.echo(f"next: edit the page and the function, then `{test}`")
+        return
+    workspace = request.folder if (request.folder / "Cargo.toml").is_file() else package
+    click.echo(f"next: edit the page and the function, then `cargo test` in {shown_path(package)}; it needs serde_json")
+    click.echo(f"then: `KEI_RUNTIME_BIN_DIR={quote(shown_path(workspace / 'target' / 'debug'))} {test}`")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from keisei.cli.invoke import UNKNOWN
 from keisei.cli.output import emit_json, json_option
 from keisei.cli.surroundings import kit_root_option, root_option, settings
 from keisei.contracts.check import data_of
@@ -13,9 +14,7 @@ from keisei.records.problem import printable
 if TYPE_CHECKING:
     from keisei.records.atom import AtomManifest
     from keisei.records.atom_spec import AtomSpec
-
-UNKNOWN = 2
-"""The exit code for an atom that nobody has."""
+    from keisei.wiring.atoms import Shelf
 
 
 @click.command("show")
@@ -25,7 +24,9 @@ UNKNOWN = 2
 @json_option
 def command(atom_id: str, roots: tuple[Path, ...], kit_root: Path | None, as_json: bool) -> int:
     """One atom: its page, its schemas, what its effects mean, and where it stands."""
-    spec = found_atom(atom_id, roots, kit_root)
+    from keisei.wiring.atoms import open_shelf
+
+    spec = found_atom(open_shelf(settings(), roots=roots, kit_root=kit_root), atom_id)
     if as_json:
         emit_json(_data(spec))
     else:
@@ -33,14 +34,13 @@ def command(atom_id: str, roots: tuple[Path, ...], kit_root: Path | None, as_jso
     return 0
 
 
-def found_atom(atom_id: str, roots: tuple[Path, ...], kit_root: Path | None) -> "AtomSpec":
-    """The atom. One that nobody has is told, and exits 2."""
+def found_atom(shelf: "Shelf", atom_id: str) -> "AtomSpec":
+    """The atom. One that nobody has is told, and exits 2. Raises AuthorError."""
     from keisei.cli.door import say_error
     from keisei.records.error import MissingAtom
-    from keisei.wiring.atoms import open_shelf
 
     try:
-        return open_shelf(settings(), roots=roots, kit_root=kit_root).atom(atom_id)
+        return shelf.atom(atom_id)
     except MissingAtom as error:
         say_error(error)
         raise click.exceptions.Exit(UNKNOWN) from error

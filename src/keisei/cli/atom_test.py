@@ -36,24 +36,25 @@ def command(atom_ids: tuple[str, ...], roots: tuple[Path, ...], kit_root: Path |
     that the page declares passes. Exit 0, 2 where one fails, 127 where a program is missing.
     """
     from keisei.cli.desk import actor, refusing
+    from keisei.cli.invoke import Interrupt, hearing
     from keisei.sandbox.machine import probe
     from keisei.wiring.atom_runtime import open_runtime
-    from keisei.wiring.atom_test import isolation_of, try_atom
+    from keisei.wiring.atom_test import isolation_of, try_atoms
 
     tried: list[Tried] = []
-    held: list[Isolation] = []
-    with refusing(), open_runtime(settings(), actor=actor(), roots=roots, kit_root=kit_root) as runtime:
+    opened = open_runtime(settings(), actor=actor(), roots=roots, kit_root=kit_root)
+    with refusing(), hearing(Interrupt()), opened as runtime:
         specs, broken = _specs(runtime, atom_ids)
-        for spec in specs:
-            held.append(isolation_of(probe(), spec))
-            for each in try_atom(runtime, spec, probe()):
-                tried.append(each)
-                if not as_json:
-                    _say(each)
+        held = [isolation_of(probe(), spec) for spec in specs]
+        _warn_of(held)
+        for each in try_atoms(runtime, specs, probe()):
+            tried.append(each)
+            if not as_json:
+                _say(each)
     if as_json:
         emit_json(_data(tried, held, broken))
     else:
-        _sum_up(tried, held, len(specs))
+        _sum_up(tried, held, len(specs), broken)
     return _exit_code(tried, broken)
 
 
@@ -88,17 +89,28 @@ def _say(tried: "Tried") -> None:
             click.echo(printable(f"    {line}"))
 
 
-def _sum_up(tried: "list[Tried]", held: "list[Isolation]", atoms: int) -> None:
+def _warn_of(held: "list[Isolation]") -> None:
+    """Say, before anything runs, that nothing will hold it."""
+    if held and (weakest := _weakest(held)).level == "none":
+        faults = printable("; ".join(weakest.faults))
+        click.echo(f"NOT CONFINED: this machine cannot hold a process ({faults})", err=True)
+
+
+def _weakest(held: "list[Isolation]") -> "Isolation":
+    return min(held, key=lambda each: ("none", "landlock", "full").index(each.level))
+
+
+def _sum_up(tried: "list[Tried]", held: "list[Isolation]", atoms: int, broken: int) -> None:
     failed = sum(each.outcome in ("failed", "missing") for each in tried)
+    if broken:
+        click.echo(f"{broken} page{' cannot' if broken == 1 else 's cannot'} be read", err=True)
     if not atoms:
-        click.echo("there is no atom of this project's own; name one, or a folder of packages with --root DIR")
+        if not broken:
+            click.echo("there is no atom of this project's own; name one, or a folder of packages with --root DIR")
         return
     counted = f"{len(tried)} example{'' if len(tried) == 1 else 's'} of {atoms} atom{'' if atoms == 1 else 's'}"
     click.echo(f"{counted}: {failed or 'none'} failed")
-    weakest = min(held, key=lambda each: ("none", "landlock", "full").index(each.level))
-    if weakest.level == "none":
-        click.echo(f"NOT CONFINED: this machine cannot hold a process ({'; '.join(weakest.faults)})", err=True)
-    else:
+    if (weakest := _weakest(held)).level != "none":
         click.echo(f"isolation: {weakest.level} ({' + '.join(weakest.layers)})")
 
 

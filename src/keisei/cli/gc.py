@@ -32,10 +32,10 @@ class Tried(NamedTuple):
 @click.option("--yes", is_flag=True, help="Remove it; without this it is only shown.")
 @json_option
 def command(yes: bool, as_json: bool) -> int:
-    """Show what is left over and may go: worktrees, environments, folders and references of attempts that are over.
+    """Show what is left over and may go: worktrees, environments, folders and references of attempts, runs of pipes.
 
     Nothing goes that a living runner holds. The work in a worktree becomes a reference first. Evidence goes only where
-    `[workspace] evidence-days` says so, and the ledger never.
+    `[workspace] evidence-days` says so, a run of a pipe once it did not move for `keep-days`, and the ledger never.
     """
     from keisei.wiring.gc import leftovers
     from keisei.wiring.leftover import premises

@@ -42,6 +42,8 @@ def _no_number(word: str) -> NoReturn:
 def _text(given: str, most: int) -> str:
     if given == "-":
         raw = sys.stdin.buffer.read(most + 1)
+    elif given == "@":
+        raise NotJson("there is no name of a file behind the @")
     elif given.startswith("@"):
         raw = _opened(Path(given[1:]), most + 1)
     else:

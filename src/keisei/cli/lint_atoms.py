@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from keisei.cli.output import write_whole
 from keisei.cli.surroundings import settings
-from keisei.library.atom import Judged, atom_ids, judged, twice
+from keisei.library.atom import Judged, atom_ids, judged, misplaced, twice
 from keisei.library.atom_fix import fixes
 from keisei.library.atom_since import check_since
 from keisei.library.catalog import Catalog
@@ -62,6 +62,8 @@ class Shelf(NamedTuple):
         for ground in self.grounds:
             for problem in twice(ground.packages):
                 again.setdefault(problem.path, []).append(problem)
+        for ground in self.grounds if self.crate is None else ():
+            yield from misplaced(ground.folder, ground.packages)
         for package in self.packages():
             for each in judged(package, self.ids, self.rules):
                 yield Judged(each.path, [*each.problems, *again.get(shown_path(each.path), ())])

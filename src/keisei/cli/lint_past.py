@@ -49,7 +49,9 @@ def _commit(top: Path, revision: str) -> str:
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     done = asked(words, {}, str(top))
     if done.code != 0 or not revision or "\0" in revision:
-        raise OperatorError(f"there is no revision `{revision}`", "name a commit, a tag or a branch")
+        shallow = asked(("rev-parse", "--is-shallow-repository"), {}, str(top)).out.strip() == b"true"
+        hint = "this clone is shallow: `git fetch --unshallow`" if shallow else "name a commit, a tag or a branch"
+        raise OperatorError(f"there is no revision `{revision}`", hint)
     return done.out.decode("ascii", "replace").strip()
 
 

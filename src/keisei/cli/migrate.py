@@ -9,6 +9,7 @@ import click
 from keisei.cli.output import emit_json, json_option, table
 from keisei.cli.surroundings import kit_root_option, root_option, settings
 from keisei.records.error import KeiseiError
+from keisei.records.problem import printable
 
 if TYPE_CHECKING:
     from keisei.records.atom_spec import AtomPackage
@@ -83,7 +84,13 @@ class _Row:
             return (self.package.name, self.word, "", "", "")
         applied, missing = self.state.applied, self.state.missing
         newest = f"{applied[-1].version:04}" if applied else "-"
-        return (self.package.name, self.word, newest, ", ".join(_names(missing)) or "-", str(self.state.path))
+        return (
+            self.package.name,
+            self.word,
+            newest,
+            ", ".join(_names(missing)) or "-",
+            printable(str(self.state.path)),
+        )
 
 
 def _told(rows: list[_Row], *, as_json: bool) -> int:
@@ -102,10 +109,11 @@ def _told(rows: list[_Row], *, as_json: bool) -> int:
 
 
 def _complain(row: _Row) -> None:
+    from keisei.cli.door import complain
+
     error = row.state
     if isinstance(error, KeiseiError):
-        hint = f"\nHint: {error.hint}" if error.hint else ""
-        click.echo(f"error: {row.package.name}: {error.message}{hint}", err=True)
+        complain(f"{row.package.name}: {error.message}", error.hint)
 
 
 def _names(steps: "Sequence[Migration]") -> list[str]:
@@ -131,11 +139,12 @@ def _databases(
     names: Sequence[str], roots: Sequence[Path], kit_root: Path | None
 ) -> "tuple[PackageDatabases, list[AtomPackage]]":
     """The databases, and the packages that were named, or every package that has one. Raises MissingAtom."""
+    from keisei.wiring.atom_runtime import working_directory
     from keisei.wiring.atoms import open_shelf
     from keisei.wiring.package_database import PackageDatabases
 
     own = settings()
-    shelf = open_shelf(own, roots=roots, kit_root=kit_root, start=Path.cwd())
+    shelf = open_shelf(own, roots=roots, kit_root=kit_root, start=working_directory())
     return PackageDatabases(own, shelf.package), _found(shelf, names)
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 FORMS = click.Choice(["mermaid", "dot", "json"])
 FILE = click.Path(path_type=Path)
+PATIENCE_S = 0.1
+"""How long whoever resumes waits for one who is just leaving."""
 
 
 class PipeGroup(click.Group):
@@ -80,7 +82,8 @@ def run(  # noqa: PLR0913 - a command has its options
     """Run a pipe: everything is checked first, and what does not depend on each other runs side by side.
 
     Prints one JSON object: the run, its status, every step with its result, and the result of the last one. Exit 0
-    done, 2 a step failed or an atom is unknown, 1 usage or IO, 3 a person must decide, 5 timeout, 127 program missing.
+    done, 2 a step failed or an atom is unknown, 1 usage or IO, 3 a person must decide, 5 timeout, 127 program missing,
+    130 interrupted.
     """
     from keisei.engine.pipe_order import PipeOrder, new_run
     from keisei.library.pipe import load_pipe
@@ -88,7 +91,7 @@ def run(  # noqa: PLR0913 - a command has its options
     value = None if given is None else input_of(given)
     with _runtime(roots, kit_root) as runtime:
         planned = _planned(runtime, load_pipe(file))
-        plan = _adjusted(planned, keep_going=keep_going, max_parallel=max_parallel)
+        plan = _adjusted(runtime, planned, keep_going=keep_going, max_parallel=max_parallel)
         if form is not None:
             return _draw(plan, form)
         if dry_run:
@@ -130,7 +133,7 @@ def graph_command(file: Path, form: str, roots: tuple[Path, ...], kit_root: Path
 @click.argument("run_id", metavar="RUN")
 @click.option("--from", "start", metavar="STEP", help="Do this step again, and everything that depends on it.")
 @click.option("--only", metavar="STEP", help="Do only this step.")
-@click.option("--restart", is_flag=True, help="Do everything again.")
+@click.option("--restart", is_flag=True, help="Do everything again, under new ids.")
 @click.option("--force", is_flag=True, help="Do again what may have been done already.")
 @click.option("--file", type=FILE, help="Go on with this file instead of the pipe as it was.")
 @run_options
@@ -164,7 +167,7 @@ def resume(  # noqa: PLR0913 - a command has its options
         kept = known_run(runtime.store, run_id)
         loaded = pipe_of(kept.definition, kept.name) if file is None else load_pipe(file)
         planned = _planned(runtime, loaded, kept.name if file is None else None)
-        plan = _adjusted(planned, keep_going=keep_going, max_parallel=max_parallel)
+        plan = _adjusted(runtime, planned, keep_going=keep_going, max_parallel=max_parallel)
         value = _kept_input(kept) if given is None else input_of(given)
         source = kept.source if file is None else str(file.absolute())
         again = frozenset(step.name for step in plan.steps) if restart else frozenset()
@@ -190,6 +193,7 @@ def resume(  # noqa: PLR0913 - a command has its options
 @json_option
 def show(run_id: str, *, as_json: bool) -> None:
     """What became of a run, step by step; with --json every result too."""
+    from keisei.engine.pipe_order import error_words
     from keisei.engine.pipe_report import found, report
 
     with desk() as opened:
@@ -198,12 +202,13 @@ def show(run_id: str, *, as_json: bool) -> None:
             _print(report(opened.store, kept))
             return
         click.echo(f"run: {kept.run_id}\npipe: {first_line(kept.name)}\nfile: {first_line(kept.source)}")
-        click.echo(f"status: {kept.status}" + (f" ({first_line(kept.error)})" if kept.error else ""))
+        why = _why(kept, opened.home.run)
+        click.echo(f"status: {kept.status}" + (f" ({first_line(why)})" if why else ""))
         click.echo(f"begun: {stamp(kept.created_at)} by {first_line(kept.actor)}\nmoved: {stamp(kept.updated_at)}\n")
         rows = []
         for step in found(opened.store, kept):
             counts = ", ".join(f"{count} {state}" for state, count in sorted((step.counts or {}).items()))
-            why = step.error.message if step.error else step.note
+            why = error_words(step.error) if step.error else step.note
             rows.append((step.told.name, step.told.atom, step.state, counts or "-", first_line(why)))
         grid(("STEP", "ATOM", "STATE", "MEMBERS", "WHY"), rows)
 
@@ -219,10 +224,27 @@ def list_command(limit: int, *, as_json: bool) -> None:
             emit_json([_run_data(each) for each in runs])
             return
         rows = [
-            (each.run_id, each.status, first_line(each.name), stamp(each.created_at), first_line(each.error))
+            (
+                each.run_id,
+                each.status,
+                first_line(each.name),
+                stamp(each.created_at),
+                first_line(_why(each, opened.home.run)),
+            )
             for each in runs
         ]
         grid(("RUN", "STATUS", "PIPE", "BEGUN", "WHY"), rows)
+
+
+def _why(run: "PipeRun", folder: Path) -> str | None:
+    """Why a run is where it is. One whose lock lies there and is free was killed here: it says `running` for ever."""
+    from keisei.workspace.lock import KeyLocks
+
+    key = f"pipe-{run.run_id}"
+    is_over = run.status not in ("running", "undoing")
+    if is_over or not (folder / f"{key}.lock").exists() or KeyLocks(folder).is_held(key):
+        return run.error
+    return "it was interrupted: `keisei pipe resume` goes on"
 
 
 def known_run(store: "Store", given: str) -> "PipeRun":
@@ -230,35 +252,29 @@ def known_run(store: "Store", given: str) -> "PipeRun":
     kept = store.pipe_run(given)
     if kept is not None:
         return kept
-    matching = [each for each in store.pipe_runs(1000) if given and each.run_id.startswith(given)]
+    matching = store.pipe_runs(2, given) if given else []
     if len(matching) == 1:
         return matching[0]
-    what = "no run has" if not matching else f"{len(matching)} runs have"
-    raise OperatorError(f"{what} the id `{given}`", "`keisei pipe list` shows all")
+    what = f"no run has the id `{given}`" if not matching else f"the ids of several runs begin with `{given}`"
+    raise OperatorError(what, "`keisei pipe list` shows them")
 
 
 @contextmanager
 def alone(runtime: "AtomRuntime", run_id: str) -> Iterator[None]:
     """Nobody else of this machine runs it meanwhile. Raises OperatorError; other machines are kept out by the fence."""
-    import fcntl
-    import os
+    from contextlib import ExitStack
 
-    folder = runtime.home.run
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / f"pipe-{run_id}.lock"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
+    from keisei.workspace.lock import BusyError, KeyLocks
+
+    locks, key = KeyLocks(runtime.home.run), f"pipe-{run_id}"
+    with ExitStack() as held:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+            held.enter_context(locks.own(key, PATIENCE_S))
+        except BusyError as error:
             hint = "wait for it, or end that process"
             raise OperatorError(f"another process runs {run_id} just now", hint) from error
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
-    finally:
-        os.close(handle)
+        held.callback(locks.forget, key)
+        yield
 
 
 @contextmanager
@@ -287,11 +303,14 @@ def _planned(runtime: "AtomRuntime", loaded: "LoadedPipe", name: str | None = No
     return replace(found, warnings=(*loaded.warnings, *found.warnings))
 
 
-def _adjusted(plan: "PipePlan", *, keep_going: bool, max_parallel: int | None) -> "PipePlan":
+def _adjusted(runtime: "AtomRuntime", plan: "PipePlan", *, keep_going: bool, max_parallel: int | None) -> "PipePlan":
+    """The plan as the options want it, and as many processes as it may have calls side by side."""
     from msgspec.structs import replace
 
     found = replace(plan, on_failure="continue") if keep_going else plan
-    return found if max_parallel is None else replace(found, max_parallel=max_parallel)
+    found = found if max_parallel is None else replace(found, max_parallel=max_parallel)
+    runtime.most = max(runtime.most, found.max_parallel)
+    return found
 
 
 def _run(runtime: "AtomRuntime", order: "PipeOrder", *, explain: bool, as_json: bool, no_cache: bool) -> int:
@@ -310,9 +329,11 @@ def _run(runtime: "AtomRuntime", order: "PipeOrder", *, explain: bool, as_json: 
     finally:
         told.close()
     kept = runtime.store.pipe_run(order.run.run_id) or order.run
-    _print(report(runtime.store, kept, end), pretty=not as_json)
-    if end.exit_code:
-        _complain(end, kept.run_id)
+    try:
+        _print(report(runtime.store, kept, end), pretty=not as_json)
+    finally:
+        if end.exit_code:
+            _complain(end, kept.run_id)
     return end.exit_code
 
 
@@ -361,10 +382,13 @@ def _print(pieces: Iterator[str], *, pretty: bool = True) -> None:
     if pretty and sys.stdout.isatty():
         write(sys.stdout, f"{json.dumps(json.loads(''.join(pieces)), indent=2, ensure_ascii=False)}\n")
         return
-    for piece in pieces:
-        sys.stdout.write(piece)
-    sys.stdout.write("\n")
-    sys.stdout.flush()
+    try:
+        for piece in pieces:
+            sys.stdout.write(piece)
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # `head` has seen enough; how the run ended is told all the same
+        write(sys.stdout, "")
 
 
 def _draw(plan: "PipePlan", form: str) -> int:

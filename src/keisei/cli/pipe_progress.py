@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +18,7 @@ Happening = dict[str, Any]
 OFTEN_S, SELDOM_S = 0.05, 1.0
 """How often the bar is drawn anew, and how often a line tells how far a fan-out has come."""
 WIDTH = 24
+"""Characters of the bar, where the terminal is wide enough."""
 MARKS = {"done": "done", "failed": "FAILED", "skipped": "skipped", "unknown": "unknown", "unfinished": "stopped"}
 
 
@@ -49,7 +51,8 @@ class LineTeller:
 
     def tell(self, happening: Happening) -> None:
         """One line, or none."""
-        if happening["event"] == "member" and happening["state"] == "done" and not self._is_time():
+        is_asked = self._explain and "note" in happening
+        if happening["event"] == "member" and happening["state"] == "done" and not is_asked and not self._is_time():
             return
         write(sys.stderr, f"{json.dumps(happening, ensure_ascii=False)}\n")
 
@@ -73,12 +76,15 @@ class BarTeller:
         self._steps, self._ended = 0, 0
         self._running: dict[str, str] = {}
         self._began, self._drawn_at = time.monotonic(), 0.0
+        self._drawing, self._over = threading.Lock(), threading.Event()
+        self._clock = threading.Thread(target=self._tick, name="pipe-clock", daemon=True)
 
     def begin(self, plan: "PipePlan") -> None:
-        """Lines above the bar."""
+        """Lines above the bar; from now on its clock goes on while nothing happens."""
         told = [problem.render() for problem in plan.warnings]
         for line in (*told, *(plan_lines(plan) if self._explain else ())):
             write(sys.stderr, f"{line}\n")
+        self._clock.start()
 
     def tell(self, happening: Happening) -> None:
         """A line above where something ended, and the bar brought up to date."""
@@ -100,6 +106,9 @@ class BarTeller:
 
     def close(self) -> None:
         """Take the bar away."""
+        self._over.set()
+        if self._clock.ident is not None:
+            self._clock.join()
         write(sys.stderr, "\r\x1b[2K")
 
     def _step(self, happening: Happening) -> str | None:
@@ -123,19 +132,24 @@ class BarTeller:
             return f"  cache   {name} [{happening['index']}]: {printable(note)}"
         return None
 
-    def _draw(self, line: str | None) -> None:
-        now = time.monotonic()
-        if line is None and now - self._drawn_at < OFTEN_S:
-            return
-        self._drawn_at = now
-        most = max(20, shutil.get_terminal_size().columns) - 1
-        above = "".join(f"\r\x1b[2K{fitted(each, most)}\n" for each in (line or "").split("\n") if each)
-        write(sys.stderr, f"{above}\r\x1b[2K{fitted(self._bar(now), most)}")
+    def _tick(self) -> None:
+        while not self._over.wait(SELDOM_S):
+            self._draw(None)
 
-    def _bar(self, now: float) -> str:
-        filled = WIDTH * self._ended // self._steps if self._steps else 0
-        running = ", ".join(self._running.values())
-        bar = f"[{'#' * filled}{'.' * (WIDTH - filled)}]"
+    def _draw(self, line: str | None) -> None:
+        with self._drawing:
+            now = time.monotonic()
+            if line is None and now - self._drawn_at < OFTEN_S:
+                return
+            self._drawn_at = now
+            most = max(20, shutil.get_terminal_size().columns) - 1
+            above = "".join(f"\r\x1b[2K{each}\n" for each in (line or "").split("\n") if each)
+            write(sys.stderr, f"{above}\r\x1b[2K{fitted(self._bar(now, min(WIDTH, most // 4)), most)}")
+
+    def _bar(self, now: float, width: int) -> str:
+        filled = width * self._ended // self._steps if self._steps else 0
+        running = ", ".join(list(self._running.values()))
+        bar = f"[{'#' * filled}{'.' * (width - filled)}]"
         return f"{bar} {self._ended}/{self._steps}  {elapsed_words(now - self._began)}  {printable(running)}"
 
 

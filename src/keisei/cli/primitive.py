@@ -18,6 +18,7 @@ from keisei.cli.primitive_field import Field, fields_of, given_of, parameters
 from keisei.cli.primitive_page import write_page
 from keisei.cli.surroundings import kit_root_option, root_option, warn
 from keisei.cli.task_graph import graph
+from keisei.contracts.words import nearest
 from keisei.records.error import MissingAtom
 
 if TYPE_CHECKING:
@@ -69,6 +70,18 @@ class Program(click.Group):
         except MissingAtom:
             return None
         return Verb(cmd_name, spec)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that was named. Raises UsageError with the nearest one, or where the package is that has none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = nearest(args[0], [*self.list_commands(ctx), *self.aliases])
+            folder = runtime_of(ctx).shelf.package(self.package).folder
+            told = near.capitalize() if near else f"The package is at `{folder}`."
+            raise click.UsageError(f"{error.message} {told}", ctx) from error
 
     def _begun(self, db: Path | None, **_: Any) -> None:  # noqa: ANN401 - click's
         if db is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from keisei.cli.desk import actor
-from keisei.cli.invoke import line, order_of, say
+from keisei.cli.invoke import line, order_of, say, stopping
 from keisei.cli.primitive_field import fields_of
 from keisei.cli.surroundings import settings
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from keisei.records.invocation import InvocationRecord
     from keisei.wiring.atom_runtime import AtomRuntime
 
+_NOTHING = object()
 WIDE = 100
 """A result that is longer than this is spread over lines on a terminal."""
 
@@ -49,12 +50,13 @@ def called(runtime: "AtomRuntime", atom_id: str, value: Any) -> Ended:  # noqa: 
     from keisei.engine.invoke import invoke
 
     order = order_of(runtime, atom_id, value, None)
-    if order.spec.manifest.kind == "stream":
-        return _followed(runtime, order)
-    invoked = invoke(runtime.tools, runtime.store, order)
-    say(invoked.said)
-    if invoked.output is not None or invoked.record.error is None:
-        _show(invoked.output)
+    with stopping(runtime):
+        if order.spec.manifest.kind == "stream":
+            return _followed(runtime, order)
+        invoked = invoke(runtime.tools, runtime.store, order)
+        say(invoked.said)
+        if invoked.output is not None or invoked.record.error is None:
+            _show(invoked.output)
     return ended(order, invoked.record)
 
 
@@ -97,6 +99,7 @@ def _declared(order: "InvokeOrder") -> str | None:
     known = {error.code: error.description for error in order.spec.manifest.errors}
     for field in fields_of(order.spec.input_schema):
         code = "Invalid" + "".join(part.capitalize() for part in re.split("[_-]", field.name))
-        if code in known and field.name in order.input and order.input[field.name] not in field.choices:
+        is_other = bool(field.choices) and order.input.get(field.name, _NOTHING) not in (*field.choices, _NOTHING)
+        if is_other and code in known:
             return f"{code}: {known[code]}"
     return None

@@ -8,12 +8,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, NoReturn
-from urllib.parse import unquote
 
 import click
 from click.shell_completion import CompletionItem
 
 from keisei.cli.json_input import NotJson, json_of
+from keisei.contracts.pointer import followed
 
 Kind = Literal["text", "integer", "number", "flag", "json"]
 KINDS: dict[str, Kind] = {"string": "text", "integer": "integer", "number": "number", "boolean": "flag"}
@@ -89,10 +89,7 @@ def _followed(root: Mapping[str, Any], node: object) -> object:
     for _ in range(MOST_STEPS):
         if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
             return node
-        target: Any = root
-        for step in node["$ref"].split("/")[1:]:
-            target = target.get(unquote(step).replace("~1", "/").replace("~0", "~")) if isinstance(target, dict) else {}
-        node = target
+        node = followed(root, node["$ref"])
     return {}
 
 

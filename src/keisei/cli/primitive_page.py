@@ -1,6 +1,5 @@
 """What a verb's help tells of its page: gotchas, errors, an example. Pages are hostile text."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,6 @@ from keisei.records.problem import printable
 
 if TYPE_CHECKING:
     from keisei.records.atom_spec import AtomSpec
-
-LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 
 
 def sections(body: str) -> dict[str, list[str]]:
@@ -40,6 +37,8 @@ def example(body: str) -> list[str]:
 
 def bullets(body: str, heading: str) -> list[str]:
     """The points of a list, each as one line."""
+    from keisei.library.atom_spec import LINK
+
     points: list[str] = []
     for line in sections(body).get(heading, []):
         if line.startswith("- "):

@@ -19,6 +19,10 @@ HINTS = 50
 """Unknown keys of one object that are compared with the known ones; a flood of them is not a slip."""
 
 
+LINE_ENDING = rb'\n"'
+"""How JSON writes a text that ends with a line break, and few others."""
+
+
 class Violation(NamedTuple):
     """One difference between data and schema."""
 
@@ -72,7 +76,7 @@ def tried(name: str, data: object) -> tuple[Any, list[Violation]]:
     """
     with suppress(msgspec.ValidationError, TypeError, ValueError, RecursionError):
         record = msgspec.convert(data, record_type(name))
-        if not _ends_lines(data):
+        if LINE_ENDING not in msgspec.json.encode(data) or not _ends_lines(data):
             return record, []
     found = violations(name, data)
     if found:

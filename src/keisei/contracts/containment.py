@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import jsonschema_rs
 
-from keisei.contracts.witness import documents, pointed
+from keisei.contracts.witness import documents, ordinary, pointed
 from keisei.records.problem import tidy
 
 Answer = Literal["yes", "no", "unknown"]
@@ -22,7 +22,8 @@ one schema from another is cubic, so it is done for fewer."""
 WIDEST = 80
 """Properties of one object that are still compared; the prover's work grows with a high power of them."""
 REMEMBERED = 2048
-SHOWN = 160
+SHOWN, LONG = 160, 60
+"""Characters of a value that is shown, and of a text in it."""
 
 
 class Fit(NamedTuple):
@@ -38,6 +39,21 @@ def fits(source: object, target: object) -> Fit:
     """Whether every document of `source` is one of `target`. Bundled draft-07; never raises, bounded in time."""
     texts = _texts(source, target)
     return Fit("unknown", None) if texts is None else _fits(*texts)
+
+
+def misfit(source: object, target: object) -> str | None:
+    """What is to be expected of `source` and refused by `target`, in words; None where only the unusual is refused."""
+    texts = _texts(source, target)
+    return None if texts is None else _misfit(*texts)
+
+
+def refusing(target: object) -> Callable[[object], str | None]:
+    """Says a document in words where `target` refuses it. A schema that does not compile refuses nothing."""
+    texts = _texts(target, target)
+    validator = None if texts is None else _compiled(texts[0])
+    if validator is None:
+        return lambda _: None
+    return lambda document: None if _takes(validator, document) else _told_value(document)
 
 
 def impossible(one: object, other: object) -> bool:
@@ -78,7 +94,7 @@ def _fits(source_text: str, target_text: str) -> Fit:
     answer = _asked(lambda: str(_canonical(target).covers(_canonical(source))), "unknown")
     if answer == "yes":
         return Fit("yes", None)
-    found = _shown(source, target)
+    found = _shown(source, target, chain(documents(source), _remaining(source, target)))
     if found is not None:
         return Fit("no", found)
     return Fit("no" if answer == "no" else "unknown", _described((), _left(source, target)))
@@ -89,6 +105,17 @@ def _left(source: object, target: object) -> object:
     if not (_is_small(source, FEW_PARTS) and _is_small(target, FEW_PARTS)):
         return None
     return _asked(lambda: _canonical(source).subtract(_canonical(target)).to_json_schema(), None)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _misfit(source_text: str, target_text: str) -> str | None:
+    source, target = json.loads(source_text), json.loads(target_text)
+    return _shown(source, target, ordinary(source))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _compiled(text: str) -> jsonschema_rs.Draft7Validator | None:
+    return _validator(json.loads(text))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -135,12 +162,12 @@ def _common(one: object, other: object) -> Any:  # noqa: ANN401 - a validator or
     return next(((each,) for each in both), None)
 
 
-def _shown(source: object, target: object) -> str | None:
-    """A document of the source that the target refuses, in words; None where none was found."""
+def _shown(source: object, target: object, drawn: Iterator[Any]) -> str | None:
+    """A document of the source that the target refuses, in words; None where none of those drawn is one."""
     taking, refusing = _validator(source), _validator(target)
     if taking is None or refusing is None:
         return None
-    for document in chain(documents(source), _remaining(source, target)):
+    for document in drawn:
         if _takes(taking, document) and not _takes(refusing, document):
             return _words(document, refusing, source, target)
     return None
@@ -169,15 +196,23 @@ def _words(document: Any, refusing: jsonschema_rs.Draft7Validator, source: objec
     """What the document has that the target refuses: at best a whole range of it, else the document itself."""
     error = _asked(lambda: next(iter(refusing.iter_errors(document))), None)
     if error is None:
-        return _quoted(document)
+        return _told_value(document)
     path, kind = tuple(error.instance_path), error.kind
     if hasattr(kind, "property"):
         return f"{_place(path)} without {_quoted(kind.property)}"
     if hasattr(kind, "unexpected"):
         return f"{_place(path)} with {', '.join(_quoted(each) for each in kind.unexpected[:3])}"
     left = _left(_part(source, path), _part(target, path))
-    here = _quoted(_at(document, path))
-    return _described(path, left) or (f"{_place(path)}: {here}" if path else here)
+    return _described(path, left) or _told_value(_at(document, path), path)
+
+
+def _told_value(value: object, path: tuple[str | int, ...] = ()) -> str:
+    """A value at a place: itself, or how long it is where it is long."""
+    if isinstance(value, str) and len(value) > LONG:
+        return f"{_place(path) if path else 'a text'} of {len(value)} characters"
+    if isinstance(value, list) and len(json.dumps(value)) > SHOWN:
+        return f"{_place(path) if path else 'a list'} of {len(value)} items"
+    return f"{_place(path)}: {_quoted(value)}" if path else _quoted(value)
 
 
 def _at(document: Any, path: tuple[str | int, ...]) -> object:  # noqa: ANN401 - any JSON
@@ -208,8 +243,17 @@ def _place(path: tuple[str | int, ...]) -> str:
 
 
 def _quoted(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(_shortened(value), ensure_ascii=False)
     return tidy(text if len(text) <= SHOWN else text[:SHOWN] + "…")
+
+
+def _shortened(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """The value with its long texts cut."""
+    if isinstance(value, str):
+        return value if len(value) <= LONG else f"{value[: LONG // 3]}… ({len(value)} characters)"
+    if isinstance(value, dict):
+        return {key: _shortened(item) for key, item in value.items()}
+    return [_shortened(item) for item in value] if isinstance(value, list) else value
 
 
 def _described(path: tuple[str | int, ...], schema: object) -> str | None:
@@ -218,8 +262,10 @@ def _described(path: tuple[str | int, ...], schema: object) -> str | None:
         return None
     kind = str(schema.get("type"))
     values = [schema["const"]] if "const" in schema else schema.get("enum")
+    if isinstance(values, list) and len(values) == 1:
+        return _told_value(values[0], path)
     if isinstance(values, list):
-        told = " or ".join(_quoted(each) for each in values[:5])
+        told = " or ".join(_told_value(each) for each in values[:5])
         return f"{_place(path)}: {told}" if path else told
     if kind not in RANGES:
         return None

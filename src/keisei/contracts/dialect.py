@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from typing import Any
 
 from msgspec import Struct, field
@@ -25,10 +24,16 @@ def translate(name: str, data: object) -> Translation:
     rules = RULES.get(name)
     if rules is None or not isinstance(data, dict):
         return Translation(data)
-    translation = Translation(deepcopy(data))
+    translation = Translation(_copied(data))
     for rule in rules:
         rule(translation.data, (), translation)
     return translation
+
+
+def _copied(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, dict):
+        return {key: _copied(each) for key, each in value.items()}
+    return [_copied(each) for each in value] if isinstance(value, list) else value
 
 
 def _rename(

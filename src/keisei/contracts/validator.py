@@ -7,7 +7,7 @@ schema that unfolds without end is refused. What stands at a place marked `write
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from keisei.contracts.check import EXPECTED, Path, pointer
@@ -47,18 +47,24 @@ class Compiled(NamedTuple):
     """How many parts it has, its references followed; very many where it refers to itself."""
 
 
-def complaints(key: str, schema: dict[str, Any], value: Any) -> list[str]:  # noqa: ANN401 - any JSON
+def complaints(
+    key: str,
+    schema: dict[str, Any],
+    value: Any,  # noqa: ANN401 - any JSON
+    clean: Callable[[str], str] = str,
+) -> list[str]:
     """How a value differs from a schema, at most five sentences, each with its JSON path; empty means it fits.
 
-    `key` names the schema: it is compiled once for each. Never raises; a schema that cannot be used is a complaint.
+    `key` names the schema: it is compiled once for each. `clean` takes secrets out of what is quoted of the value,
+    before it is cut. Never raises; a schema that cannot be used is a complaint.
     """
     try:
-        return _complaints(_ready(key, schema), schema, value)
+        return _complaints(_ready(key, schema), schema, value, clean)
     except (ValueError, RecursionError) as error:  # an unusable schema, a key that is not text, half a surrogate pair
-        return [_line(f"document: cannot be checked: {error}")]
+        return [_line(f"document: cannot be checked: {clean(str(error))}")]
 
 
-def _complaints(compiled: Compiled, schema: dict[str, Any], value: object) -> list[str]:
+def _complaints(compiled: Compiled, schema: dict[str, Any], value: object, clean: Callable[[str], str]) -> list[str]:
     if compiled.looks_around and _measured(value).text > TEXT:
         return [f"document: more than {TEXT} characters cannot be checked against a pattern that looks around"]
     if compiled.validator.is_valid(value):
@@ -66,7 +72,7 @@ def _complaints(compiled: Compiled, schema: dict[str, Any], value: object) -> li
     is_small = compiled.parts * _measured(value).parts <= MANY
     told: dict[str, None] = {}
     for error in compiled.validator.iter_errors(value) if is_small else _first(compiled.validator, value):
-        told.update(dict.fromkeys(map(_line, _sentences(error, schema, value))))
+        told.update(dict.fromkeys(map(_line, _sentences(error, schema, value, clean))))
         if len(told) >= MOST:
             break
     return list(told)[:MOST] or ["document: does not fit its schema"]
@@ -162,16 +168,19 @@ def _line(sentence: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-def _sentences(error: "jsonschema_rs.ValidationError", schema: dict[str, Any], value: object) -> Iterator[str]:
+def _sentences(
+    error: "jsonschema_rs.ValidationError", schema: dict[str, Any], value: object, clean: Callable[[str], str]
+) -> Iterator[str]:
     """One difference in words; a choice is told by the one branch whose type fits."""
     kind, path = type(error.kind).__name__, tuple(error.instance_path)
     if kind in {"AnyOf", "OneOfNotValid"} and (meant := _meant(error)):
         for inner in meant:
-            yield from _sentences(inner, schema, value)
+            yield from _sentences(inner, schema, value, clean)
         return
     secret = hides(schema, value, path)
-    for told in _told(error, kind, secret=secret):
-        yield f"{_place(path, secret=secret)}: {told}"
+    place = clean(_place(path, secret=secret))
+    for told in _told(error, kind, clean, secret=secret):
+        yield f"{place}: {told}"
 
 
 def _place(path: Path, *, secret: bool) -> str:
@@ -179,25 +188,30 @@ def _place(path: Path, *, secret: bool) -> str:
     return pointer(path[:1]) + "…" if secret and len(path) > 1 else pointer(path)
 
 
-def _told(error: "jsonschema_rs.ValidationError", kind: str, *, secret: bool) -> Iterator[str]:
+def _told(
+    error: "jsonschema_rs.ValidationError", kind: str, clean: Callable[[str], str], *, secret: bool
+) -> Iterator[str]:
     facts = error.kind.as_dict()
     if kind == "Required":
         yield f"missing key {shown(facts['property'])}"
     elif kind == "AdditionalProperties":
-        yield from ["unknown keys"] if secret else [f"unknown key {shown(key)}" for key in facts["unexpected"][:MOST]]
+        found = [f"unknown key {shown(clean(key))}" for key in facts["unexpected"][:MOST]]
+        yield from ["unknown keys"] if secret else found
     elif kind == "FalseSchema":
         yield "nothing may stand here"
     elif kind == "Type":
         yield f"must be {EXPECTED[kind](facts)}, not {kind_of(error.instance)}"
     elif kind in EXPECTED:
-        yield f"must be {EXPECTED[kind](facts)}{'' if secret else _got(error.instance)}"
+        yield f"must be {EXPECTED[kind](facts)}{'' if secret else _got(error.instance, clean)}"
     else:
-        yield "does not fit its schema" if secret else error.message.replace(f"{MASK} ", "", 1)
+        yield "does not fit its schema" if secret else clean(error.message.replace(f"{MASK} ", "", 1))
 
 
-def _got(value: object) -> str:
+def _got(value: object, clean: Callable[[str], str]) -> str:
     """What stands there instead; a list or an object, which may hold a secret, is not quoted."""
-    return "" if isinstance(value, dict | list) else f", not {shown(value)}"
+    if isinstance(value, dict | list):
+        return ""
+    return f", not {shown(value if value is None or isinstance(value, bool) else clean(str(value)))}"
 
 
 def _meant(error: "jsonschema_rs.ValidationError") -> list["jsonschema_rs.ValidationError"]:

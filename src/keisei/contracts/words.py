@@ -34,7 +34,26 @@ PATTERNS = {
     "^[a-z][a-z0-9_-]{0,63}$": "lower-case letters, digits, `_` and `-`, starting with a letter, at most 64",
 }
 
-FORMATS = {"date-time": "a time such as `2026-04-22T15:30:00Z`"}
+FORMATS = {
+    "date-time": "a time such as `2026-04-22T15:30:00Z`",
+    "date": "a date such as `2026-04-22`",
+    "time": "a time of day such as `15:30:00Z`",
+    "duration": "a duration such as `PT15M`",
+    "email": "an e-mail address",
+    "idn-email": "an e-mail address",
+    "hostname": "the name of a host",
+    "idn-hostname": "the name of a host",
+    "ipv4": "an IPv4 address",
+    "ipv6": "an IPv6 address",
+    "uri": "an address such as `https://example.org/page`",
+    "uri-reference": "an address, or a part of one",
+    "iri": "an address such as `https://example.org/page`",
+    "iri-reference": "an address, or a part of one",
+    "uuid": "a UUID",
+    "regex": "a regular expression",
+    "json-pointer": "a JSON pointer such as `/items/0`",
+    "relative-json-pointer": "a relative JSON pointer such as `1/name`",
+}
 
 TYPES = {
     "string": "a string",
@@ -58,7 +77,7 @@ def kind_of(value: object) -> str:
 def shown(value: object) -> str:
     """A value as it is quoted in a message: short, on one line, and unable to command a terminal."""
     text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    text = printable(" ".join(text.split())) or "(empty)"
+    text = printable(" ".join(text.split())) or ("(blank)" if text else "(empty)")
     return f"`{text[:60]}…`" if len(text) > 60 else f"`{text}`"  # noqa: PLR2004 - a line's worth
 
 

@@ -70,10 +70,14 @@ class InvokeOrder(Struct, frozen=True, kw_only=True):
 
 def secrets_of(tools: Tools, order: InvokeOrder) -> tuple[str, ...]:
     """Every value that must not be written down because of this call."""
+    return (*_known(tools, order), *secret_values(order.spec.input_schema, order.input))
+
+
+def _known(tools: Tools, order: InvokeOrder) -> tuple[str, ...]:
+    """What the caller knows to be secret, and the values of the package's own variables."""
     package = order.spec.package
     own = tools.environment(package, None) if package.metadata.env else {}
-    named = tuple(own[name] for name in package.metadata.env if own.get(name))
-    return (*tools.secrets, *named, *secret_values(order.spec.input_schema, order.input))
+    return (*tools.secrets, *(own[name] for name in package.metadata.env if own.get(name)))
 
 
 class Call:
@@ -84,15 +88,16 @@ class Call:
         self.invocation_id = order.invocation_id or InvocationId(tools.new_id())
         self._started_at, self._began = tools.now(), tools.monotonic()
         self._input_sha, self._no_form = value_digest(order.input)
-        self._secrets: tuple[str, ...] | None = None
+        self._redactor: Redactor | None = None
+        self._complained = ""
 
     def prepared(self) -> CallOrder | Answer:
         """What the worker is given; or why it is given nothing."""
         order, spec = self.order, self.order.spec
         if self._no_form is not None:
             return failed("schema-in", self._no_form)
-        if found := complaints(f"{spec.spec_sha}:in", spec.input_schema, order.input):
-            return failed("schema-in", "; ".join(found))
+        if wrong := self._complaints("in", spec.input_schema, order.input):
+            return failed("schema-in", wrong)
         try:
             database = self.tools.databases.database(spec.package)
         except KeiseiError as error:
@@ -122,8 +127,7 @@ class Call:
             data = canonical(output)
         except ValueError as error:
             return b"", str(error)
-        spec = self.order.spec
-        return data, "; ".join(complaints(f"{spec.spec_sha}:out", spec.output_schema, output)) or None
+        return data, self._complaints("out", self.order.spec.output_schema, output) or None
 
     def ended(self, answer: Answer) -> Invoked:
         """The record, with the output where it is a success."""
@@ -162,7 +166,10 @@ class Call:
         if error is None:
             return None
         code = error.code if error.code is None else self._redacted(error.code)
-        plain = InvocationError(kind=error.kind, code=code, message=self._redacted(error.message))
+        # our own words about a value hold no secret, and in `password: must be text` none must be found
+        head = error.message.removesuffix(self._complained)
+        message = self._redacted(head) + error.message[len(head) :]
+        plain = InvocationError(kind=error.kind, code=code, message=message)
         known = declared(self.order.spec.manifest, plain)
         return InvocationError(kind=known.kind, code=known.code, message=shortened(known.message))
 
@@ -172,10 +179,17 @@ class Call:
         note = "" if instead is None else f"note: `{self.order.spec.id}` is deprecated: {instead}\n"
         return note + (self._redacted(said) if said else "")
 
+    def _complaints(self, side: str, schema: dict[str, Any], value: Any) -> str:  # noqa: ANN401 - any JSON
+        """How a value differs from what was promised, without secrets; empty where it does not."""
+        key = f"{self.order.spec.spec_sha}:{side}"
+        self._complained = "; ".join(complaints(key, schema, value, self._redacted))
+        return self._complained
+
     def _redacted(self, text: str) -> str:
-        if self._secrets is None:
-            self._secrets = secrets_of(self.tools, self.order)
-        return Redactor(self._secrets).text(text)
+        if self._redactor is None:
+            marked = secret_values(self.order.spec.input_schema, self.order.input)
+            self._redactor = Redactor(_known(self.tools, self.order), marked)
+        return self._redactor.text(text)
 
 
 def _own_names(spec: AtomSpec, database: str | None) -> dict[str, str]:

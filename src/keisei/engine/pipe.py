@@ -4,11 +4,13 @@ A runner that dies at any moment leaves rows from which a later one goes on: wha
 and what may have been done without being written is done again only where that does no harm.
 """
 
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
 from keisei.engine.invoke import InvokeOrder, call, entry
-from keisei.engine.pipe_hands import Wake
+from keisei.engine.pipe_hands import Ended, Wake
+from keisei.engine.pipe_member import Performed
 from keisei.engine.pipe_order import PipeEnd
 from keisei.engine.pipe_step import Steps
 from keisei.engine.pipe_undo import Undo, undoable
@@ -33,6 +35,7 @@ class Pipe(Steps):
     def cancel(self) -> None:
         """End the calls that run, and the session. Safe to say twice, from any thread and any signal handler."""
         self._is_canceled = True
+        self._tools.invoke.workers.cancel()  # whoever decides may be making a call, and hears nothing meanwhile
         self._hands.tell(Wake())
 
     def run(self) -> PipeEnd:
@@ -45,6 +48,8 @@ class Pipe(Steps):
             return self._session()
         except IllegalMove:
             self._tools.invoke.workers.cancel()
+            self._close()
+            self._enter_rest()
             raise
         except KeiseiError as error:
             raise self._journal.rescue(error) from error
@@ -54,10 +59,18 @@ class Pipe(Steps):
         finally:
             self._close()
 
+    def _enter_rest(self) -> None:
+        """Calls that ended while nobody listened any more took place all the same, whoever has the run now."""
+        for event in self._hands.heard(0):
+            if isinstance(event, Performed | Ended) and event.invoked is not None:
+                self._journal.enter(entry(event.invoked, self._order.actor))
+        with suppress(KeiseiError):
+            self._journal.write()
+
     def _session(self) -> PipeEnd:
         self._say("run", status="running", steps=len(self._plan.steps))
         if not self._is_fresh:
-            self._journal.tell("pipe_resumed", self._order.actor, {"fence": self._order.run.fence})
+            self._journal.tell("pipe_resumed", {"fence": self._order.run.fence})
         if self._order.run.status == "undoing":
             return self._undone("it was being undone; resume it once more to run it again")
         self._go()
@@ -71,6 +84,7 @@ class Pipe(Steps):
     def _undone(self, why: str) -> PipeEnd:
         """Take back what can be taken back, and end as failed."""
         code = self._failure.code if self._failure else FAILED
+        self._journal.write()  # what was done must be written before it can be told
         found = undoable(self._tools.runs, self._order.run.run_id, self._plan) if self._has_undo() else []
         if found:
             self._journal.write("undoing", why)
@@ -83,15 +97,17 @@ class Pipe(Steps):
             self._call_undo,
             self._wait,
         )
+        lost: list[str] = []
         for taken in found:
             self._say("undo", step=taken.step.name, index=taken.item)
-            if self._is_canceled or not undo.take_back(taken):
+            became = "canceled" if self._is_canceled else undo.take_back(taken)
+            if became == "canceled":
                 return self._finish("undoing", CANCELED, f"{why}; its undo was canceled")
-        return self._finish("failed", code, why)
+            if became == "undo_failed":
+                lost.append(taken.told)
+        return self._finish("failed", code, f"{why}; not taken back: {_named(lost)}" if lost else why)
 
     def _has_undo(self) -> bool:
-        """What was done must be written before it can be told."""
-        self._journal.write()
         return any(step.undo is not None for step in self._plan.steps)
 
     def _call_undo(self, spec: AtomSpec, value: Any, invocation_id: InvocationId) -> Invoked:  # noqa: ANN401 - any JSON
@@ -102,7 +118,7 @@ class Pipe(Steps):
             attempt_id=self._order.attempt_id,
             invocation_id=invocation_id,
         )
-        self._hands.give(partial(call, self._tools.invoke, order))
+        self._hands.give(partial(call, self._caller.tools, order))
         while True:
             for event in self._hands.heard(None):
                 if isinstance(event, Invoked):
@@ -121,9 +137,8 @@ class Pipe(Steps):
         if self._failure is not None:
             return "failed", self._failure.code, self._failure.words
         if self._blocked:
-            more = f" and {len(self._blocked) - SHOWN} more" if len(self._blocked) > SHOWN else ""
-            named = ", ".join(self._blocked[:SHOWN])
-            return "blocked", BLOCKED, f"{named}{more} may have been done already: only `--force` does it again"
+            named = _named(self._blocked)
+            return "blocked", BLOCKED, f"{named} may have been done already: only `--force` does it again"
         return self._only_verdict(self._order.only) if self._order.only else ("completed", 0, None)
 
     def _only_verdict(self, only: str) -> tuple[RunStatus, int, str | None]:
@@ -136,7 +151,12 @@ class Pipe(Steps):
 
     def _finish(self, status: RunStatus, code: int, error: str | None) -> PipeEnd:
         body: dict[str, object] = {"status": status, "exit_code": code, "error": error}
-        self._journal.tell("pipe_finished", self._order.actor, body)
+        self._journal.tell("pipe_finished", body)
         self._journal.write(status, error)
         self._say("run", status=status, error=error)
         return PipeEnd(status=status, exit_code=code, error=error, steps=self._ends)
+
+
+def _named(members: list[str]) -> str:
+    more = f" and {len(members) - SHOWN} more" if len(members) > SHOWN else ""
+    return f"{', '.join(members[:SHOWN])}{more}"

@@ -54,6 +54,10 @@ class Hands:
             thread.start()
         self._jobs.put(job)
 
+    def do(self, job: Callable[[], object]) -> None:
+        """Do it here and now, without handing it over; what it returns is heard, what it raises is raised."""
+        self._events.put(job())
+
     def tell(self, event: object) -> None:
         """Have something heard. Any thread may say it, a signal handler too."""
         self._events.put(event)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from keisei.contracts.validator import complaints
 from keisei.engine.invoke import InvokeOrder, Tools, call, secrets_of
@@ -19,6 +20,8 @@ from keisei.rules.invocation import value_digest
 
 INTERRUPTED = frozenset({"timeout", "killed", "schema-out"})
 """Errors behind which the work may have been done all the same."""
+OPEN = frozenset({"running", "unknown", "undo_failed"})
+"""States in which nobody can say whether a member is done."""
 UNKNOWN = "it was interrupted, and doing it again might do it twice"
 NOT_KEPT = "it is done, but what came out was not kept, and doing it again would do it twice"
 
@@ -62,6 +65,18 @@ class Caller(NamedTuple):
     code_sha: Callable[[AtomSpec], str]
     actor: str
     attempt_id: AttemptId | None
+    secretive: frozenset[str]
+    """Atoms that may be handed a secret."""
+    hidden: frozenset[str]
+    """Steps of whose outputs something is handed to a place that is marked: nothing of them is kept."""
+
+    def is_kept(self, output: Any, unit: Unit, order: InvokeOrder) -> bool:  # noqa: ANN401 - any JSON
+        """Whether an output may be written down: no secret stands in it."""
+        if unit.step.name in self.hidden:
+            return False
+        if not self.tools.secrets and order.spec.id not in self.secretive:
+            return True
+        return not holds_secret(output, secrets_of(self.tools, order))
 
 
 def order_of(caller: Caller, unit: Unit) -> InvokeOrder:
@@ -85,10 +100,10 @@ def performed(caller: Caller, unit: Unit) -> Performed:
         and hit.found
         and not complaints(f"{unit.step.spec.spec_sha}:out", unit.step.spec.output_schema, hit.output)
     ):
-        return Performed(unit, None, hit.output, hit.why)
+        return Performed(unit, None, hit.output, hit.why, caller.is_kept(hit.output, unit, order))
     invoked = call(tools, order)
     done = invoked.record.error is None
-    kept = not done or not holds_secret(invoked.output, secrets_of(tools, order))
+    kept = not done or caller.is_kept(invoked.output, unit, order)
     if done and kept and caller.cache is not None and key is not None:
         caller.cache.keep(key, invoked.output)
     return Performed(unit, invoked, invoked.output, hit.why if hit else None, kept)
@@ -134,20 +149,14 @@ class Wish(NamedTuple):
 
 def choice(step: PlannedStep, earlier: PipeMember | None, input_sha: str, wish: Wish) -> Choice:
     """What is done about a member whose input is this now."""
-    if earlier is None or earlier.state in ("skipped", "undone"):
+    if earlier is None or earlier.state == "undone" or earlier.invocation_id is None:
         return CALL
-    same = earlier.step_sha == step.step_sha and earlier.input_sha == input_sha
-    once_more = Choice("call", earlier.invocation_id if same else None)
-    if earlier.state == "done":
-        if wish.again or not same:
-            return CALL
-        return _done(step, earlier, wish)
-    if earlier.state == "failed":
-        return CALL if wish.again else once_more
-    if is_safe_again(step.spec.manifest):
-        return once_more
-    if step.spec.manifest.keyed and earlier.state != "undo_failed":
-        return once_more
+    same = earlier.step_sha == step.step_sha and earlier.input_sha == input_sha and not wish.again
+    if earlier.state == "done" or (earlier.state == "skipped" and earlier.error is None):  # done, and left out since
+        return _done(step, earlier, wish) if same else CALL
+    is_keyed = step.spec.manifest.keyed and earlier.state != "undo_failed"
+    if earlier.state in ("failed", "skipped") or is_safe_again(step.spec.manifest) or is_keyed:
+        return Choice("call", earlier.invocation_id if same else None)
     return CALL if wish.force else Choice("block", why=UNKNOWN)
 
 
@@ -169,9 +178,8 @@ def running(unit: Unit) -> PipeMember:
     return _row(unit, "running")
 
 
-def ended(done: Performed, place: int, *, kept: bool) -> PipeMember:
+def ended(done: Performed, place: int) -> PipeMember:
     """The row that stands behind the call. What holds a secret is not in it."""
-    kept = kept and done.kept
     error = None if done.invoked is None else done.invoked.record.error
     return PipeMember(
         step=done.unit.step.name,
@@ -179,8 +187,8 @@ def ended(done: Performed, place: int, *, kept: bool) -> PipeMember:
         state="done" if error is None else state_after(done.unit.step, error),
         step_sha=done.unit.step.step_sha,
         input_sha=done.unit.input_sha,
-        output=done.output if kept and error is None else None,
-        output_kept=kept,
+        output=done.output if done.kept and error is None else None,
+        output_kept=done.kept,
         error=error,
         invocation_id=done.unit.invocation_id,
         source="cache" if done.invoked is None else "ran",
@@ -211,15 +219,27 @@ def backoff_s(step: PlannedStep, tries: int, chance: float) -> float:
     return float(min(step.retry.backoff_ms * 2 ** (tries - 1), 3_600_000) / 1000 * (1 + chance / 2))
 
 
-def failed(step: PlannedStep, index: int, message: str) -> PipeMember:
-    """The row of a member that could not be called, because its references lead nowhere."""
-    error = InvocationError(kind="schema-in", message=message)
+def failed(step: PlannedStep, index: int, error: InvocationError, earlier: PipeMember | None) -> PipeMember:
+    """The row of a member that could not be called. What is known of an earlier call stays: it took place."""
+    if earlier is not None and earlier.invocation_id is not None and earlier.state != "undone":
+        if earlier.state not in ("running", "failed"):
+            return earlier
+        return replace(earlier, state="unknown" if earlier.state == "running" else "failed", error=error)
     return PipeMember(step=step.name, index=index, state="failed", step_sha=step.step_sha, error=error)
 
 
-def skipped(step: PlannedStep, index: int, why: str) -> PipeMember:
-    """The row of a member that is not called."""
+def skipped(step: PlannedStep, index: int, why: str, earlier: PipeMember | None = None) -> PipeMember:
+    """The row of a member that is not called. What is known of an earlier call stays in it, should it count again."""
+    if earlier is not None and earlier.state in OPEN:
+        return replace(earlier, state="unknown") if earlier.state == "running" else earlier
+    if earlier is not None and earlier.state != "undone" and earlier.step_sha == step.step_sha:
+        return replace(earlier, state="skipped", note=why)
     return PipeMember(step=step.name, index=index, state="skipped", step_sha=step.step_sha, note=why)
+
+
+def told(step: PlannedStep, index: int) -> str:
+    """A member as people call it."""
+    return f"`{step.name}`" if step.step.for_each is None else f"`{step.name}` [{index}]"
 
 
 def digest_of(value: Any) -> str:  # noqa: ANN401 - any JSON

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from keisei.engine.invoke import Tools
-from keisei.engine.pipe_secret import is_kept, secret_roots
+from keisei.engine.pipe_secret import environment_secrets, is_kept, secret_roots
 from keisei.engine.ports import PipeRuns, TransformCache
 from keisei.records.atom_spec import AtomSpec
 from keisei.records.error import OperatorError
@@ -96,14 +96,18 @@ class Failure(NamedTuple):
     @property
     def words(self) -> str:
         """In one sentence."""
-        code = f"{self.error.code}: " if self.error.code else ""
-        return f"`{self.step}` failed: {code}{self.error.message}"
+        return f"`{self.step}` failed: {error_words(self.error)}"
+
+
+def error_words(error: InvocationError) -> str:
+    """Why a call failed, for people."""
+    return f"{error.code}: {error.message}" if error.code else error.message
 
 
 def new_run(plan: PipePlan, source: str, given: Any, actor: str, tools: Tools) -> PipeRun:  # noqa: ANN401 - any JSON
     """A run to begin with. Raises OperatorError for a secret that stands in the file."""
     now = tools.now()
-    kept = is_kept(secret_roots(plan), given, tools.secrets)
+    kept = is_kept(secret_roots(plan), given, (*tools.secrets, *environment_secrets(tools, plan)))
     return PipeRun(
         run_id=tools.new_id(),
         name=plan.name,
@@ -122,7 +126,7 @@ def new_run(plan: PipePlan, source: str, given: Any, actor: str, tools: Tools) -
 
 def taken_run(run: PipeRun, plan: PipePlan, source: str, given: Any, tools: Tools) -> PipeRun:  # noqa: ANN401 - any JSON
     """A run to take over, with the pipe and the input as they are now. Raises OperatorError as `new_run` does."""
-    kept = is_kept(secret_roots(plan), given, tools.secrets)
+    kept = is_kept(secret_roots(plan), given, (*tools.secrets, *environment_secrets(tools, plan)))
     return replace(
         run,
         name=plan.name,

@@ -69,15 +69,16 @@ def _found(runs: PipeRuns, run: PipeRun, told: Told, counts: dict[str, int], end
     seen = end.steps.get(told.name) if end is not None else None
     state = _state(run, told, counts, first, seen)
     row = None if told.is_list else first
-    error = (row.error if row is not None else None) or (seen.error if seen is not None else None)
-    note = (row.note if row is not None else None) or (seen.note if seen is not None else None)
+    why = row if row is not None and row.state == state else seen
     took = seen.duration_ms if seen is not None else None
-    source = row.source if row is not None and row.state == "done" else None
+    source = row.source if row is not None and row.state == state == "done" else None
+    error, note = (why.error, why.note) if why is not None else (None, None)
     return Found(told, state, error, note, source, took, counts if told.is_list else None)
 
 
 def _state(run: PipeRun, told: Told, counts: dict[str, int], first: PipeMember | None, seen: StepEnd | None) -> str:
-    if worst := next((state for state in WORST if counts.get(state)), None):
+    is_left = seen is not None and seen.state == "skipped"  # then an earlier session's failure is history
+    if worst := next((state for state in WORST if counts.get(state) and not (is_left and state == "failed")), None):
         return worst
     if seen is not None:
         return seen.state

@@ -129,7 +129,7 @@ class Round:
         self._waiting.clear()
 
     def miss(self) -> None:
-        """Its stream failed: what came of it is dealt with, and the step is not whole."""
+        """A member of it is missing: what there is of it is dealt with, and the step is not whole."""
         self.is_cut = True
 
     @property

@@ -18,17 +18,19 @@ from keisei.engine.pipe_member import (
     performed,
     skipped,
 )
-from keisei.engine.pipe_order import StepEnd
+from keisei.engine.pipe_order import StepEnd, error_words
 from keisei.engine.pipe_round import Earlier, Round
 from keisei.engine.pipe_value import members_of
 from keisei.records.error import IllegalMove, KeiseiError
 from keisei.records.pipe_plan import PlannedStep
 from keisei.rules.condition import Condition, condition
-from keisei.rules.pipe_schedule import Ending
+from keisei.rules.pipe_schedule import Ending, Skip
 from keisei.rules.reference import BadReference, Unresolved, resolved
 
 ENDINGS: Final[Mapping[str, Ending]] = {"done": "done", "failed": "failed"}
 """What the schedule is told; everything else counts as skipped."""
+HALF: Final[Mapping[str, str]] = {"unknown": "may or may not be done", "unfinished": "was stopped"}
+"""Ends of a step that are none, in words."""
 MANY = 256
 """Rows that are written at once at most, where none of them is waited for."""
 
@@ -68,14 +70,21 @@ class Steps(Calls):
         moved, once = True, False
         while moved:
             moved = self._start_steps()
+            while self._give_each():
+                moved = True
             for each in list(self._rounds.values()):
-                while self._give_one(each):
-                    moved = True
-                    if len(self._journal) >= MANY and self._trouble is None:
-                        self._journal.write()
                 moved = self._finish_round(each) or moved
             once = once or moved
         return once
+
+    def _give_each(self) -> bool:
+        """A member of every step, that with the fewest at work first: a large fan-out must not hold up the others."""
+        given = False
+        for each in sorted(self._rounds.values(), key=lambda mine: mine.open):
+            given = self._give_one(each) or given
+            if len(self._journal) >= MANY and self._trouble is None:
+                self._journal.write()
+        return given
 
     def _start_steps(self) -> bool:
         found = [] if self._is_stopped else self._schedule.ready()
@@ -85,8 +94,16 @@ class Steps(Calls):
         for skip in self._schedule.skipped():
             step = self._plan.steps[skip.position]
             self._values.release(step.name)
-            self._skip(step, skip.reason, is_written=skip.why != "stopped" and self._trouble is None)
+            self._skip(step, self._reason(skip), is_written=skip.why != "stopped" and self._trouble is None)
         return bool(found)
+
+    def _reason(self, skip: Skip) -> str:
+        """Why a step is skipped. The schedule knows no other ends than done, failed and skipped."""
+        cause, step = self._plan.steps[skip.cause], self._plan.steps[skip.position]
+        end = self._ends.get(cause.name)
+        is_near = skip.cause in (*step.needs, step.consumes)
+        word = HALF.get(end.state) if end is not None and is_near else None
+        return skip.reason if word is None else f"needs `{cause.name}`, which {word}"
 
     def _hear(self) -> None:
         due = self._later[0][0] - self._tools.invoke.monotonic() if self._later else None
@@ -104,14 +121,18 @@ class Steps(Calls):
 
     def _send(self) -> bool:
         """Hand out what was written down. What is stopped before it was called says so. False for nothing."""
+        if self._is_canceled and not self._is_stopped:
+            self._stop()
         outgoing, self._outgoing = self._outgoing, []
         starting, self._starting = self._starting, []
+        # one that nothing else can run beside is called here: handing it over would cost as much as the call
+        is_alone = len(outgoing) == 1 and not (starting or self._flying or self._later or self._streaming())
         for unit in outgoing:
             if self._is_stopped:
                 self._uncalled(unit)
                 continue
             self._flying += 1
-            self._hands.give(partial(performed, self._caller, unit))
+            (self._hands.do if is_alone else self._hands.give)(partial(performed, self._caller, unit))
         for each in starting:
             each.is_taken = not self._is_stopped
             if each.stream is not None and each.is_taken:
@@ -166,9 +187,35 @@ class Steps(Calls):
 
     def _was_done(self, step: PlannedStep) -> bool:
         """Whether everything of a step was done before, as far as rows can say."""
-        rows = members_of(self._tools.runs, self._order.run.run_id, step.name)
-        states = {(each.state, each.step_sha == step.step_sha) for each in rows}
-        return bool(states) and states <= {("done", True), ("skipped", True)} and ("done", True) in states
+        total = self._total_before(step)
+        return total is not None and self._is_whole(step, total)
+
+    def _is_whole(self, step: PlannedStep, total: int) -> bool:
+        """Whether every one of its members is done or left out, and can be told where somebody asks."""
+        fine = {"done"} if step.step.for_each is None else {"done", "skipped"}
+        asked = self._values.is_asked(step.name)
+        good = (
+            each.state in fine
+            and each.step_sha == step.step_sha
+            and (each.output_kept or each.state == "skipped" or not asked)
+            for each in members_of(self._tools.runs, self._order.run.run_id, step.name)
+            if each.index < total
+        )
+        return sum(good) == total
+
+    def _total_before(self, step: PlannedStep) -> int | None:
+        """How many members it has, as what was written says; None where nobody knows."""
+        if step.step.for_each is None:
+            return 1
+        if step.consumes is not None:
+            name = self._plan.steps[step.consumes].name
+            row = next(iter(self._tools.runs.members(self._order.run.run_id, name, -1, 1)), None)
+            return row.output if row is not None and row.state == "done" and isinstance(row.output, int) else None
+        try:
+            items = resolved(step.step.for_each, self._values.scope(step), self._envelopes)
+        except (Unresolved, BadReference):
+            return None
+        return len(items) if isinstance(items, list) else None
 
     def _give_one(self, mine: Round) -> bool:
         """Deal with the next member. False where there is none now, or nobody has a hand free."""
@@ -190,7 +237,7 @@ class Steps(Calls):
         if own and step.step.condition is not None:
             test = condition(step.step.condition)
             if _is_own(test) and not test.holds(scope, self._envelopes):
-                self._journal.add(skipped(step, index, "its condition does not hold"))
+                self._journal.add(skipped(step, index, "its condition does not hold", mine.earlier.at(index)))
                 return
         unit = self._unit(mine, index, resolved(step.step.input, scope, self._envelopes))
         if unit is not None:
@@ -211,7 +258,7 @@ class Steps(Calls):
         self._values.release(step.name)
         if mine.skip is not None:
             self._skip(step, mine.skip, is_written=self._trouble is None and not self._is_left(step))
-        told = {"error": end.error.message} if end.error else {"note": end.note} if end.note else {}
+        told = {"error": error_words(end.error)} if end.error else {"note": end.note} if end.note else {}
         self._say("step", step=step.name, atom=step.spec.id, state=end.state, duration_ms=end.duration_ms, **told)
         return True
 
@@ -229,8 +276,8 @@ class Steps(Calls):
         """Rows of items that are not there any more must not count."""
         if mine.step.step.for_each is not None and mine.total is not None and not mine.is_cut and not mine.skip:
             for row in mine.earlier.beyond(mine.total):
-                if row.state != "skipped":
-                    self._journal.add(skipped(mine.step, row.index, "the list is shorter now"))
+                if row.state not in ("skipped", "unknown"):
+                    self._journal.add(skipped(mine.step, row.index, "the list is shorter now", row))
 
     def _skip(self, step: PlannedStep, why: str, *, is_written: bool) -> None:
         """A step that does not run. What it did before stays written."""
@@ -249,19 +296,17 @@ class Steps(Calls):
             return
         mine.unit = self._unit(mine, 0, value, is_replayed=False)
         if mine.unit is not None:
-            mine.stream = Stream(self._tools.invoke, order_of(self._caller, mine.unit), self._hands.tell)
+            mine.stream = Stream(self._caller.tools, order_of(self._caller, mine.unit), self._hands.tell)
 
     def _is_replayed(self, mine: Round, input_sha: str) -> bool:
         """Whether stream and consumer are done: the stream as it is now, and every item of it."""
         row, consumer = mine.earlier.at(0), self._consumer(mine.step)
         again = {mine.step.name, consumer.name} & self._order.again
-        if row is None or row.state != "done" or again or row.output is None:
+        if row is None or row.state != "done" or again or not isinstance(row.output, int):
             return False
         if (row.step_sha, row.input_sha) != (mine.step.step_sha, input_sha) or self._is_renewed(consumer):
             return False
-        rows = members_of(self._tools.runs, self._order.run.run_id, consumer.name)
-        fine = (each.state in ("done", "skipped") and each.step_sha == consumer.step_sha for each in rows)
-        return sum(fine) >= int(row.output)
+        return self._is_whole(consumer, row.output)
 
     def _is_renewed(self, step: PlannedStep) -> bool:
         """Whether something else that it needs was called in this session."""
@@ -297,7 +342,7 @@ class Steps(Calls):
         assert mine.unit is not None  # noqa: S101 - it was called
         mine.stream, error = None, event.invoked.record.error
         self._heard_of(mine.step, event.invoked)
-        self._journal.add(ended(Performed(mine.unit, event.invoked, items), next(self._places), kept=True))
+        self._journal.add(ended(Performed(mine.unit, event.invoked, items), next(self._places)))
         if error is not None:
             if consumer is not None:
                 consumer.miss()
@@ -311,7 +356,7 @@ class Steps(Calls):
             return False
         mine.skip, mine.stream = "nobody takes its items", None
         if mine.unit is not None and needs_mark(mine.step):
-            self._journal.add(skipped(mine.step, 0, mine.skip))
+            self._journal.add(skipped(mine.step, 0, mine.skip, mine.earlier.at(0)))
         return True
 
 

@@ -274,8 +274,8 @@ class PipeRuns(Protocol):
     def pipe_run(self, run_id: str) -> PipeRun | None:
         """One run."""
 
-    def pipe_runs(self, limit: int = 50) -> list[PipeRun]:
-        """Runs, newest first."""
+    def pipe_runs(self, limit: int = 50, begins: str = "") -> list[PipeRun]:
+        """Runs whose ids begin so, newest first."""
 
     def take_run(self, run: PipeRun) -> PipeRun:
         """Take a run over, with definition, source and input as given; its fence is one higher then.
@@ -284,7 +284,10 @@ class PipeRuns(Protocol):
         """
 
     def move_run(self, move: PipeMove) -> bool:
-        """Write members, status and ledger rows at once. False: the fence is an older one, nothing was written."""
+        """Write members, status and ledger rows at once.
+
+        False: the fence is an older one. Then only the ledger rows of calls were written, because these took place.
+        """
 
     def members(self, run_id: str, step: str | None = None, after: int = -1, limit: int = 500) -> list[PipeMember]:
         """Members in the order of (step, index): of one step behind an index, or the first of all steps.
@@ -294,6 +297,12 @@ class PipeRuns(Protocol):
 
     def member_counts(self, run_id: str) -> dict[tuple[str, str], int]:
         """How many members each step has in each state."""
+
+    def old_runs(self, before: datetime) -> tuple[int, int]:
+        """How many runs did not move since, and how many bytes they take. One that was killed never moves again."""
+
+    def forget_runs(self, before: datetime, limit: int = 100) -> int:
+        """Remove such runs, the oldest first, with their members; how many. The ledger stays."""
 
 
 class Atoms(Protocol):

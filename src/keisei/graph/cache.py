@@ -70,6 +70,7 @@ INSERT OR REPLACE INTO results (atom, input_sha, version, spec_sha, code_sha, ou
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 OLDEST = "DELETE FROM results WHERE rowid IN (SELECT rowid FROM results ORDER BY used_at LIMIT 64)"
+COUNTED = "UPDATE total SET bytes = (SELECT coalesce(sum(size), 0) FROM results)"
 
 
 def _now_us() -> int:
@@ -116,7 +117,7 @@ class SqliteTransformCache:
                 _removed(self._path)
             except (apsw.BusyError, apsw.LockedError):
                 return None
-            except (apsw.Error, OSError, ValueError):
+            except (apsw.Error, OSError, ValueError, ArithmeticError, LookupError, RecursionError):
                 self._drop()
             return None
 
@@ -155,8 +156,11 @@ class SqliteTransformCache:
         with db:
             db.execute(KEEP, (*_parts(key), data, now, now, len(data) + OVERHEAD))
             if _total(db) > self._most:
+                db.execute(COUNTED)  # somebody may have changed it, and rows that are not there cannot be removed
                 while _total(db) > self._most * LEFT:
                     db.execute(OLDEST)
+                    if not db.changes():
+                        break
 
 
 def _check_ours(db: apsw.Connection) -> None:

@@ -1,7 +1,9 @@
 """The index of authored files: what was read of each, under the stamp it had then. Disposable.
 
 Any failure means that nothing is kept: a missing, locked, read-only or broken file, or one that is another program's.
-Two processes may use it at once; one that is killed leaves the file as it was.
+A file that does not begin as a database of ours is left alone for ever: nobody can tell whose work it holds, and a list
+only takes longer without an index. Whoever removes it has one again. Two processes may use it at once; one that is
+killed leaves the file as it was.
 """
 
 import os
@@ -14,6 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import apsw
 
+FILE = "graph.db"
+"""What it is called in a project's state folder."""
 OURS = 0x6B656931
 """The file's application id: who wrote it, and in which layout. Another layout is another number."""
 BEGINNING, ID_AT = b"SQLite format 3\0", slice(68, 72)

@@ -17,7 +17,8 @@ from keisei.library.atom_spec import Atom, read_atom
 from keisei.library.document import Document, parse_frontmatter
 from keisei.library.load import Loaded
 from keisei.library.package import Package, atom_files
-from keisei.library.source import inside, is_file, read_source, shown_path
+from keisei.library.shelf import entries
+from keisei.library.source import inside, is_file, is_folder, read_source, shown_path
 from keisei.library.telling import rest_of
 from keisei.records.atom import AtomManifest
 from keisei.records.error import AuthorError
@@ -86,6 +87,34 @@ def twice(packages: Iterable[Package]) -> Iterator[Problem]:
             if first.setdefault(name, path) is not path:
                 message = f"atom `{name}` is defined by {shown_path(first[name])} too"
                 yield Problem(code="duplicate-name", path=shown_path(path), line=1, column=1, message=message)
+
+
+def misplaced(folder: Path, packages: Iterable[Package]) -> Iterator[Judged]:
+    """Packages nobody finds: their metadata are ours, and their atoms stand in an import package of another name."""
+    found = {package.folder for package in packages}
+    for shelf in (folder, folder / "primitives", folder / "_primitives"):
+        for place in entries(shelf):
+            inner = next(
+                (each for each in (*entries(place / "src"), *entries(place)) if is_folder(each / "atoms")), None
+            )
+            metadata = place / "pyproject.toml"
+            if inner is None or place.resolve() in found or not is_file(metadata) or place.is_symlink():
+                continue
+            if _is_ours(metadata):
+                named = inner.name.replace("_", "-")
+                message = f"the atoms in `{inner.relative_to(place)}/atoms` are not found: the folder is `{place.name}`"
+                hint = f"call the folder `{named}`, or the import package `{place.name.replace('-', '_')}`"
+                problem = Problem(
+                    code="bad-name", path=shown_path(metadata), line=1, column=1, message=message, hint=hint
+                )
+                yield Judged(metadata, [problem])
+
+
+def _is_ours(metadata: Path) -> bool:
+    try:
+        return "[tool.keisei]" in read_source(metadata).text
+    except AuthorError:
+        return False
 
 
 def check_atom(atom: Atom, ids: frozenset[str], rules: Iterable[str]) -> Iterator[Problem]:

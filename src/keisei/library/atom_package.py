@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from keisei.contracts.words import nearest
 from keisei.library.document import Document, parse
@@ -33,7 +34,7 @@ def check_metadata(package: Package, ids: frozenset[str]) -> Iterator[Problem]:
     except AuthorError:
         return
     steps = TABLES[document.source.path.name][0]
-    yield from _migrations(document, steps, package.metadata)
+    yield from _migrations(document, steps, package)
     owner = package.metadata.tables_of
     names = {each.partition("::")[0] for each in ids}
     if owner is not None and owner not in names:
@@ -51,8 +52,10 @@ def _two_places(package: Package) -> Iterator[Problem]:
             yield Problem(code="duplicate-name", path=shown_path(pages[0]), line=1, column=1, message=message)
 
 
-def _migrations(document: Document, steps: tuple[str, ...], metadata: PackageFile) -> Iterator[Problem]:
-    place = (*steps, "schema_version")
+def _migrations(document: Document, steps: tuple[str, ...], package: Package) -> Iterator[Problem]:
+    """A program may make its tables itself, as the originals do; then its numbers are its own affair."""
+    metadata, place = package.metadata or PackageFile(backend="memory"), (*steps, "schema_version")
+    severity: Literal["error", "warning"] = "error" if package.language == "python" else "warning"
     if metadata.migrations_dir is None:
         if metadata.schema_version is not None:
             message = "`schema_version` counts migrations, and the package names no `migrations_dir`"
@@ -67,9 +70,8 @@ def _migrations(document: Document, steps: tuple[str, ...], metadata: PackageFil
     if (metadata.schema_version or 0) != newest:
         told = "is missing" if metadata.schema_version is None else f"is {metadata.schema_version}"
         message = f"`schema_version` {told}, and the newest migration is {newest or 'not there'}"
-        yield document.problem(
-            "schema-version", place, message, f"write `schema_version = {newest}`" if newest else None
-        )
+        hint = f"write `schema_version = {newest}`" if newest else None
+        yield document.problem("schema-version", place, message, hint, severity=severity)
 
 
 def _numbered(files: list[Path]) -> Iterator[Problem]:

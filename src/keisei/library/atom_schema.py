@@ -6,7 +6,9 @@ from typing import Any
 
 import jsonschema_rs
 
+from keisei.contracts.check import Violation, differences
 from keisei.contracts.containment import empty_parts
+from keisei.contracts.words import TYPES, nearest
 from keisei.library.atom_spec import Atom
 from keisei.library.document import Document, parse
 from keisei.library.json_schema import DRAFTS, compiled
@@ -58,9 +60,12 @@ def _compiled(
 ) -> Generator[Problem, None, tuple[jsonschema_rs.Draft7Validator, dict[str, Any]] | None]:
     """The schema compiled, and with everything it refers to; None where a reference or a keyword fails, told then."""
     try:
-        return compiled(document.data, path), bundled(path)
+        whole = bundled(path)  # first: it knows where a reference stands that leads nowhere
+        return compiled(document.data, path), whole
     except jsonschema_rs.ValidationError as error:
-        yield document.problem("bad-schema", tuple(error.instance_path), f"does not compile: {_sentence(error)}")
+        place = tuple(error.instance_path)
+        hint = nearest(error.instance, TYPES) if place[-1:] == ("type",) else None
+        yield document.problem("bad-schema", place, f"does not compile: {_sentence(error)}", hint)
     except AuthorError as error:
         yield from error.problems
     except (ValueError, jsonschema_rs.ReferencingError) as error:
@@ -115,9 +120,17 @@ def _misfits(
     example: Any,  # noqa: ANN401 - any JSON
     validator: jsonschema_rs.Draft7Validator,
 ) -> Iterator[Problem]:
-    for error in validator.iter_errors(example):
-        message = f"the example does not fit: {error.message[:SHOWN]}"
-        yield document.problem("example-mismatch", (*place, *error.instance_path), message)
+    for each in _differences(list(validator.iter_errors(example)), document.data):
+        message = f"the example does not fit: {each.message[:SHOWN]}"
+        yield document.problem("example-mismatch", (*place, *each.path), message, each.hint, at=each.at)
+
+
+def _differences(errors: list[jsonschema_rs.ValidationError], schema: Any) -> list[Violation]:  # noqa: ANN401 - any JSON
+    """What the validator says, in our words where there are some."""
+    try:
+        return differences(errors, schema)
+    except (LookupError, TypeError, AttributeError):  # what it says stands in another file
+        return [Violation(tuple(each.instance_path), "value", "wrong-value", each.message) for each in errors]
 
 
 def _page(atom: Atom, side: str, schema: dict[str, Any], validator: jsonschema_rs.Draft7Validator) -> Iterator[Problem]:

@@ -20,6 +20,7 @@ from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
 
 MIXED = ("$ref", "allOf", "anyOf", "oneOf", "if", "not", "patternProperties", "propertyNames")
+BREAKING = {"input": "breaking-input", "output": "breaking-output"}
 AGAIN = "keep the old shape here, and put the new one into an atom of its own such as `{0}-v2`"
 
 
@@ -150,7 +151,7 @@ def _judged(document: Document, side: str, was: Any, now: Any, past: Past) -> It
     fit = fits(was, now) if goes_in else fits(now, was)
     if fit.answer == "yes":
         return
-    place = _place(was, now) if goes_in else _place(now, was)
+    place = _own_place(document.data, _place(was, now) if goes_in else _place(now, was))
     shown = f": {fit.example}" if fit.example else ""
     if fit.answer == "unknown":
         message = f"the {side} schema changed since `{past.name}`, and whether that breaks callers is not known{shown}"
@@ -162,9 +163,9 @@ def _judged(document: Document, side: str, was: Any, now: Any, past: Past) -> It
     hint = AGAIN.format(document.source.path.stem.removesuffix(f"-{side}"))
     if mild.answer == "yes":  # only properties nobody declared: additions, as far as people are concerned
         hint = "only properties are concerned that were not declared; look whether anybody used them"
-        yield document.problem(f"breaking-{side}", place, message, hint, severity="warning")
+        yield document.problem(BREAKING[side], place, message, hint, severity="warning")
     else:
-        yield document.problem(f"breaking-{side}", place, message, hint)
+        yield document.problem(BREAKING[side], place, message, hint)
 
 
 def _place(source: object, target: object) -> tuple[str | int, ...]:
@@ -173,6 +174,24 @@ def _place(source: object, target: object) -> tuple[str | int, ...]:
     worst = next((each for each in found if each.kind == "breaking"), found[0] if found else None)
     steps = worst.path.split("/")[1:] if worst else []
     return tuple(int(step) if step.isdecimal() else step.replace("~1", "/").replace("~0", "~") for step in steps)
+
+
+def _own_place(data: Any, place: tuple[str | int, ...]) -> tuple[str | int, ...]:  # noqa: ANN401 - any JSON
+    """The place in this file; of a change in a fragment the reference to it, where it stands here."""
+    own = data.get("definitions") if isinstance(data, dict) else None
+    if place[:1] != ("definitions",) or (isinstance(own, dict) and place[1] in own):
+        return place
+    name = str(place[1])
+    return next((path for path, led in _references(data, ()) if Path(led.partition("#")[0]).stem == name), ())
+
+
+def _references(data: object, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, item in pairs:
+        if key == "$ref" and isinstance(item, str):
+            yield (*path, key), item
+        elif key not in ("examples", "enum", "const", "default"):
+            yield from _references(item, (*path, key))
 
 
 def _closed(schema: Any) -> Any:  # noqa: ANN401 - any JSON

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ from keisei.records.atom_spec import AtomPackage, AtomRow, AtomSpec
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
 
+LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
+"""How a page names another atom."""
 SUMMARY = 300
 """Characters of a page's first paragraph that are kept."""
 
@@ -94,18 +97,28 @@ def _placed(package: Package, verb: str, read: Read) -> Atom:
 
 def _schema(document: Document, package: Package, side: str, relative: str, read: Read) -> dict[str, Any]:
     place = (side, "schema")
-    path = os.path.realpath(f"{package.atoms}/{relative}")
+    path = _real(str(package.atoms), relative)
     if not path.startswith(f"{package.atoms}/"):
         raise AuthorError([document.problem("outside", place, f"`{relative}` leads out of its folder")])
     if not os.path.isfile(path):  # noqa: PTH113 - text, and it never raises
         raise AuthorError([document.problem("missing-file", place, f"schema `{relative}` is missing")])
     schema = bundled(Path(path), read)
     try:
-        jsonschema_rs.Draft7Validator(schema)
+        jsonschema_rs.Draft7Validator(schema, offline=True)
     except (ValueError, jsonschema_rs.ReferencingError) as error:  # ValidationError is a ValueError
         message = f"schema `{relative}` does not compile: {' '.join(str(error).split())[:200]}"
         raise AuthorError([document.problem("bad-schema", place, message)]) from error
     return schema
+
+
+def _real(folder: str, relative: str) -> str:
+    """The path with every symlink followed. `folder` has none, so a plain name below it is looked at step by step."""
+    path = folder
+    for step in relative.split("/"):
+        path = f"{path}/{step}"
+        if step in ("", ".", "..") or os.path.islink(path):  # noqa: PTH114 - text, and it never raises
+            return os.path.realpath(f"{folder}/{relative}")
+    return path
 
 
 def _function(document: Document, package: AtomPackage, verb: str) -> str | None:
@@ -117,9 +130,14 @@ def _function(document: Document, package: AtomPackage, verb: str) -> str | None
     if not stays_inside(Path(package.folder), path):
         raise AuthorError([document.problem("outside", (), f"`{name}` leads out of the package")])
     if not is_file(path):
-        hint = f"write `def run(input, context)` in `{name}` beside the page"
-        raise AuthorError([document.problem("missing-file", (), f"the function `{name}` is missing", hint)])
+        raise AuthorError([missing_function(document, name)])
     return str(path)
+
+
+def missing_function(document: Document, name: str) -> Problem:
+    """What is told where a page has no function."""
+    hint = f"write `def run(input, context)` in `{name}` beside the page"
+    return document.problem("missing-function", ("atom",), f"the function `{name}` is missing", hint)
 
 
 def _sha(page: bytes, *schemas: dict[str, Any]) -> str:

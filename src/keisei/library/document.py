@@ -88,6 +88,8 @@ class Document:
 
     def _plain(self, data: object) -> Any:  # noqa: ANN401 - JSON
         """The same data in JSON's types. What JSON cannot say is refused where it stands."""
+        if _is_plain(data, DEPTH) and (self.form != "yaml" or "&" not in self.text):  # an anchor's value is shared
+            return data
         problems: list[Problem] = []
         plain = self._plain_value(data, (), problems)
         if problems:
@@ -119,6 +121,18 @@ class Document:
         if (fault := _unsayable(value)) is not None:
             problems.append(self.problem(fault[0], path, fault[1]))
         return value
+
+
+def _is_plain(value: object, depth: int) -> bool:
+    """Whether it is JSON's as it stands, which almost all data are; no place is kept in mind for that."""
+    if depth < 0:
+        return False
+    if isinstance(value, dict):
+        texts = all(isinstance(key, str) and not _half_surrogate(key) for key in value)
+        return texts and all(_is_plain(item, depth - 1) for item in value.values())
+    if isinstance(value, list):
+        return all(_is_plain(item, depth - 1) for item in value)
+    return (value is None or isinstance(value, str | int | float)) and _unsayable(value) is None
 
 
 def _unsayable(value: object) -> tuple[str, str] | None:

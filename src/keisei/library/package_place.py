@@ -52,9 +52,10 @@ class Ground:
         """The package of that name. Looks at a handful of paths, whatever else stands there. Never raises."""
         if not is_name(name):
             return None
-        if (own := self._own()) is not None and own.name == name:
+        own = self._own()
+        if own is not None and own.name == name:
             return own
-        for parent in self._parents():
+        for parent in self._parents(own):
             folder = f"{parent}/{name}"
             if is_real_folder(folder) and (place := place_in(self.layer, folder)):
                 return place
@@ -62,9 +63,10 @@ class Ground:
 
     def places(self) -> Iterator[Place]:
         """Every package, in the order of parents and names. A folder that cannot be listed holds none."""
-        if (own := self._own()) is not None:
+        own = self._own()
+        if own is not None:
             yield own
-        for parent in self._parents():
+        for parent in self._parents(own):
             for name in real_folders(parent):
                 if place := place_in(self.layer, f"{parent}/{name}"):
                     yield place
@@ -73,9 +75,12 @@ class Ground:
         """The folders that everything it finds stands in."""
         return [self.folder]
 
-    def _parents(self) -> list[str]:
+    def _parents(self, own: Place | None) -> list[str]:
+        """The folders that hold packages. One that is a package does not: its `src/atoms` is a crate's code."""
         there = [each for each in self._shelves if is_real_folder(each) and is_real_folder(os.path.dirname(each))]
-        return [self.folder, *there] if self.is_named else there or [self.folder]
+        if self.is_named:
+            return there if own is not None else [self.folder, *there]
+        return there or [self.folder]
 
     def _own(self) -> Place | None:
         if not self.is_named or not any(os.path.lexists(f"{self.folder}/{file}") for file in METADATA):
@@ -96,7 +101,10 @@ def ground_of_root(root: str) -> Ground:
 
 
 def place_in(layer: str, folder: str) -> Place | None:
-    """The package in a folder by where its `atoms` are; None where it has none. Symlinked folders are not entered."""
+    """The package in a folder by where its `atoms` are; None where it has none. Symlinked folders are not entered.
+
+    A folder one may not enter counts as a package: it must not give way to a lower layer's without a word.
+    """
     name = os.path.basename(folder)
     if is_real_folder(f"{folder}/atoms"):
         source = f"{folder}/src"
@@ -106,6 +114,8 @@ def place_in(layer: str, folder: str) -> Place | None:
         package = f"{root}/{snake}"
         if is_real_folder(package) and is_real_folder(f"{package}/atoms") and is_real_folder(root):
             return Place(name, layer, folder, f"{package}/atoms", root, snake)
+    if is_name(name) and not os.access(folder, os.X_OK):  # it may be one, which whoever reads it tells
+        return Place(name, layer, folder, f"{folder}/atoms", folder, None)
     return None
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from keisei.library.source import LIMIT
 from keisei.records.error import OperatorError
 
 ASIDE: Final = ".keisei-new-"
@@ -117,14 +118,14 @@ def recover(package: Path, root: int) -> None:
             continue
         placed = Placement(root, aside, package.name)
         with suppress(OSError, ValueError, TypeError, KeyError):
-            placed.resume(json.loads((aside / JOURNAL).read_bytes()))
+            placed.resume(json.loads(read_below(root, f"{aside.name}/{JOURNAL}") or b""))
         if not placed.is_whole:
             placed.undo()
         shutil.rmtree(aside, ignore_errors=True)
 
 
 def read_below(root: int, path: str) -> bytes | None:
-    """What stands there; None for nothing. A symlink or anything else that is no file counts as something."""
+    """What stands there, as much as an authored file may hold; None for nothing. A symlink, a pipe or so is empty."""
     try:
         with _parent(root, path) as (folder, name):
             handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
@@ -135,7 +136,7 @@ def read_below(root: int, path: str) -> bytes | None:
             return b""
         raise
     try:
-        return os.read(handle, os.fstat(handle).st_size + 1) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+        return os.read(handle, LIMIT + 1) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
     finally:
         os.close(handle)
 

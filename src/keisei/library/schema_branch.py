@@ -1,18 +1,34 @@
-"""How much a schema asks of whoever validates with it: references may double at each step."""
+"""The parts of a draft-07 schema, and how many of them a value is held against: references may double at each step."""
 
 from collections.abc import Iterator
 from typing import Any
 
+from keisei.contracts.pointer import Pointer, followed
 from keisei.library.document import Document
-from keisei.library.schema_node import at, subschemas, unescaped
 from keisei.records.error import AuthorError
 
 MOST_BRANCHES = 50_000
 """Subschemas that one value may be held against, references followed; more is an attack on whoever validates."""
 DEEPEST = 128
 """References in a row; Python and validators alike follow them on a stack."""
+ONE = frozenset(
+    ("additionalItems", "additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then")
+)
+LISTS = frozenset(("allOf", "anyOf", "oneOf", "items"))
+TABLES = frozenset(("definitions", "$defs", "dependencies", "patternProperties", "properties"))
 IN_PLACE = ("else", "if", "not", "then")
 IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
+
+
+def subschemas(node: dict[str, Any]) -> Iterator[tuple[Pointer, Any]]:
+    """The schemas right below a schema. Those beside a `$ref` mean nothing, and may still be referred to."""
+    for key, value in node.items():
+        if key in ONE and isinstance(value, dict):
+            yield (key,), value
+        elif key in LISTS and isinstance(value, list):
+            yield from (((key, index), child) for index, child in enumerate(value))
+        elif key in TABLES and isinstance(value, dict):
+            yield from (((key, name), child) for name, child in value.items())
 
 
 def refuse_many_branches(document: Document, schema: dict[str, Any]) -> None:
@@ -47,7 +63,7 @@ def refuse_many_branches(document: Document, schema: dict[str, Any]) -> None:
 def _in_place(root: dict[str, Any], node: dict[str, Any]) -> Iterator[Any]:
     """What else a value is held against that is held against a schema."""
     if "$ref" in node:
-        yield at(root, tuple(map(unescaped, node["$ref"].split("/")[1:])))
+        yield followed(root, node["$ref"])
         return
     yield from (node[key] for key in IN_PLACE if key in node)
     for key in IN_PLACE_LISTS:

@@ -1,7 +1,8 @@
 """Schemas made whole: every file a schema refers to is put into its own `definitions`, so that it needs no other file.
 
-References stay inside the schema's folder or an ancestor's `_schemas/fragments/`; nothing is ever fetched. An `$id` is
-overridden: files are found where they stand. Circles of references stay circles.
+References stay inside the schema's folder or an ancestor's `_schemas/fragments/`; nothing is ever fetched, and nothing
+is left in it that a validator would fetch. An `$id` is overridden: files are found where they stand. Circles of
+references stay circles.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,9 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 from urllib.parse import unquote
 
+from keisei.contracts.pointer import Pointer, at, fragment, steps
 from keisei.library.document import Document, parse
-from keisei.library.schema_branch import refuse_many_branches
-from keisei.library.schema_node import Pointer, at, escaped, subschemas, unescaped
+from keisei.library.json_schema import DRAFTS
+from keisei.library.schema_branch import refuse_many_branches, subschemas
 from keisei.library.source import Source, read_source
 from keisei.records.error import AuthorError
 
@@ -24,8 +26,8 @@ class _File(NamedTuple):
     document: Document
     schema: Any
     """Its data, whose references are rewritten one by one."""
-    prefix: str
-    """Where it stands in the bundle, as a JSON pointer."""
+    prefix: Pointer
+    """Where it stands in the bundle."""
     anchors: dict[str, Pointer]
 
 
@@ -41,6 +43,7 @@ class _Bundle:
     def __init__(self, path: Path, read: Callable[[Path], Source]) -> None:
         self.read = read
         self.path = path
+        self.roots = (path.parent, *(each / "_schemas" / "fragments" for each in path.parent.parents))
         self.files: dict[Path, _File] = {}
         self.done: set[int] = set()
         self.waiting: list[tuple[_File, Pointer, Any]] = []
@@ -49,7 +52,7 @@ class _Bundle:
         self.refers = False
 
     def whole(self) -> dict[str, Any]:
-        root = self._file(self.path, "")
+        root = self._file(self.path, ())
         schema = root.schema
         if not isinstance(schema, dict):
             raise AuthorError([root.document.problem("bad-schema", (), "a schema is an object")])
@@ -61,17 +64,16 @@ class _Bundle:
         if others:
             if not isinstance(own, dict):
                 raise AuthorError([root.document.problem("bad-schema", ("definitions",), "must be a table")])
-            schema["definitions"] = own | {
-                unescaped(file.prefix.removeprefix("/definitions/")): file.schema for file in others
-            }
+            schema["definitions"] = own | {str(file.prefix[-1]): file.schema for file in others}
         if self.refers:
             refuse_many_branches(root.document, schema)
         return schema
 
-    def _file(self, path: Path, prefix: str) -> _File:
+    def _file(self, path: Path, prefix: Pointer) -> _File:
         document = parse(self.read(path))
         schema = document.data
         if isinstance(schema, dict):
+            _check_draft(document)
             schema.pop("$id", None)
         anchors = dict(_anchors(schema, ())) if "$" in document.text.replace("$ref", "").replace("$schema", "") else {}
         file = _File(document, schema, prefix, anchors)
@@ -85,6 +87,8 @@ class _Bundle:
             return
         self.done.add(id(node))
         node.pop("$id", None)
+        if place or file.prefix:
+            node.pop("$schema", None)
         if "$ref" in node:
             node["$ref"] = self._led(file, (*place, "$ref"), node["$ref"])
         for step, child in subschemas(node):
@@ -95,16 +99,18 @@ class _Bundle:
         if not isinstance(reference, str):
             _refuse(file, place, "`$ref` must be text")
         self.refers = True
-        name, _, fragment = reference.partition("#")
+        name, _, anchor = reference.partition("#")
         target = self._named(file, place, unquote(name)) if name else file
-        pointer = _pointer(target, unquote(fragment))
+        pointer: Pointer | None = steps(anchor)
+        if pointer is None:
+            pointer = target.anchors.get(unquote(anchor))
         node: Any = target.schema
         if pointer is not None:
             node = at(node, pointer)
         if pointer is None or not isinstance(node, dict | bool):
             _refuse(file, place, f"`{reference}` leads to no schema")
         self.waiting.append((target, pointer, node))
-        return "#" + target.prefix + "".join(f"/{escaped(step)}" for step in pointer)
+        return "#" + fragment((*target.prefix, *pointer))
 
     def _named(self, file: _File, place: Pointer, name: str) -> _File:
         """The file of a reference. Raises AuthorError for one outside, one that cannot be read, one too many."""
@@ -114,23 +120,18 @@ class _Bundle:
             path = (file.document.source.path.parent / name).resolve()
         except (OSError, RuntimeError) as error:
             _refuse(file, place, f"`{name}` cannot be found: {error}")
-        if not self._may_use(path):
+        if not any(path.is_relative_to(root) for root in self.roots):
             _refuse(file, place, f"`{name}` is outside the schema's folder")
         if path in self.files:
             return self.files[path]
         if len(self.files) >= MOST_FILES:
             _refuse(file, place, f"it refers to more than {MOST_FILES} files")
         try:
-            return self._file(path, f"/definitions/{escaped(self._fresh(path.stem))}")
+            return self._file(path, ("definitions", self._fresh(path.stem)))
         except AuthorError as error:
             if error.problems and error.problems[0].code == "unreadable":
                 _refuse(file, place, f"`{name}` {error.problems[0].message}")
             raise
-
-    def _may_use(self, path: Path) -> bool:
-        folder = self.path.parent
-        roots = (folder, *(each / "_schemas" / "fragments" for each in folder.parents))
-        return any(path.is_relative_to(root) for root in roots)
 
     def _fresh(self, stem: str) -> str:
         name, number = stem, 1
@@ -139,6 +140,14 @@ class _Bundle:
             name = f"{stem}-{number}"
         self.names.add(name)
         return name
+
+
+def _check_draft(document: Document) -> None:
+    """Refuse a dialect that is not ours: a validator would fetch it, whoever's address it is."""
+    written = document.data.get("$schema", DRAFTS[0])
+    if written not in DRAFTS:
+        message = f"`$schema` must be `{DRAFTS[0]}`, not `{written}`"
+        raise AuthorError([document.problem("schema-draft", ("$schema",), message)])
 
 
 def _refuse(file: _File, place: Pointer, message: str) -> NoReturn:
@@ -154,11 +163,3 @@ def _anchors(node: object, place: Pointer) -> Iterator[tuple[str, Pointer]]:
         yield name[1:], place
     for step, child in subschemas(node):
         yield from _anchors(child, (*place, *step))
-
-
-def _pointer(file: _File, fragment: str) -> Pointer | None:
-    if not fragment:
-        return ()
-    if not fragment.startswith("/"):
-        return file.anchors.get(fragment)
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in fragment[1:].split("/"))

@@ -31,11 +31,12 @@ def read_source(path: Path) -> Source:
 
 def shown_path(path: Path) -> str:
     """A path as messages name it."""
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the symlink that is complained of
+    absolute = os.path.abspath(path)  # noqa: PTH100 - resolve() would follow the symlink that is complained of
     try:
-        return str(absolute.relative_to(Path.cwd()))
-    except (ValueError, OSError):
-        return str(absolute)
+        here = os.getcwd()  # noqa: PTH109 - text: every file that is read comes by here
+    except OSError:
+        return absolute
+    return "." if absolute == here else absolute.removeprefix(here if here == "/" else f"{here}/")
 
 
 def inside(folder: Path, relative: str) -> Path | None:

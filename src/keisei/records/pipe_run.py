@@ -12,7 +12,8 @@ from keisei.records.move import NewEntry
 RunStatus = Literal["running", "undoing", "completed", "failed", "canceled", "blocked"]
 """`blocked`: a member may or may not have been done, and a person must say whether it is done again (`--force`)."""
 MemberState = Literal["running", "done", "failed", "skipped", "unknown", "undone", "undo_failed"]
-"""`unknown`: it was interrupted, cannot be asked again under its id, and doing it twice would do it twice."""
+"""`unknown`: it was interrupted, cannot be asked again under its id, and doing it twice would do it twice.
+`skipped`: it does not count now; what is known of an earlier call of it stays in the row, should it count again."""
 
 
 class PipeRun(Struct, frozen=True, kw_only=True):
@@ -35,7 +36,7 @@ class PipeRun(Struct, frozen=True, kw_only=True):
     status: RunStatus
     """Where it has come to."""
     fence: int
-    """Grows with every resume; whoever writes with an older one writes nothing."""
+    """Grows with every resume; whoever writes with an older one only tells of its calls."""
     actor: str
     """Who began it."""
     error: str | None = None
@@ -58,13 +59,13 @@ class PipeMember(Struct, frozen=True, kw_only=True):
     step_sha: str
     """The step's digest when it ran; another one now means it is unfinished."""
     input_sha: str | None = None
-    """sha256 of its canonical input; another one now means it is unfinished. None where it was skipped."""
+    """sha256 of its canonical input; another one now means it is unfinished. None where it was never called."""
     output: Any = None
     """What came out."""
     output_kept: bool = True
     """False where the output holds a secret and is not kept: a resume does it again, if it may."""
     error: InvocationError | None = None
-    """Why it failed, or why it was skipped."""
+    """Why it failed; of a skipped one, why it had failed before."""
     invocation_id: InvocationId | None = None
     """Its last call; a resume calls again under the same id."""
     source: Literal["ran", "cache"] = "ran"
@@ -83,7 +84,7 @@ class PipeMove(Struct, frozen=True, kw_only=True):
     run_id: str
     """Which run."""
     fence: int
-    """The writer's; an older one writes nothing."""
+    """The writer's; with an older one only the ledger rows of calls are written."""
     members: tuple[PipeMember, ...] = ()
     """Members as they are now; they replace what is there."""
     status: RunStatus | None = None

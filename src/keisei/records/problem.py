@@ -35,12 +35,12 @@ CODES: dict[str, Explained] = {
     ),
     "unproven": Explained(
         "A reference is checked at run time",
-        "The schemas do not prove that the value is there and fits.",
+        "Something to be expected would not fit, or may be absent.",
         "Nothing, or make the output schema say more.",
     ),
     "file-order": Explained(
-        "Two steps are ordered only by the file",
-        "Their effects conflict and neither needs the other; the one that stands first goes first.",
+        "Two steps go against the order of the file",
+        "Their effects conflict, and what one of them needs puts it behind a step that stands below it.",
         "Write `needs`, if the order matters to you.",
     ),
     "not-retryable": Explained(

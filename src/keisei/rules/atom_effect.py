@@ -11,6 +11,8 @@ EXCLUSIVE = "other"
 """The effect that says nothing of itself, so that nothing may run beside it."""
 OURS = frozenset({"usage", "schema-in", "schema-out"})
 """Kinds of errors that the next try would meet again."""
+READERS = frozenset({"query", "stream"})
+"""Kinds that may be done twice where every effect is a read."""
 WAITS = frozenset({408, 425, 429})
 """The 4xx that ask for another try: timeout, too early, too many."""
 
@@ -41,7 +43,7 @@ def conflict_words(one: AtomManifest, other: AtomManifest) -> str:
 
 
 def is_safe_again(manifest: AtomManifest) -> bool:
-    """Whether doing it twice is doing it once: it says so, or it is a query that only reads, or a pure transform.
+    """Whether doing it twice is doing it once: it says so, or it is a query or a stream that only reads, or pure.
 
     Being `keyed` is not enough: that holds under one invocation id only.
     """
@@ -53,7 +55,7 @@ def is_safe_again_words(manifest: AtomManifest) -> str:
     if manifest.idempotent:
         return f"`{manifest.atom}` may be done twice: it is idempotent"
     if _only_reads(manifest):
-        return f"`{manifest.atom}` may be done twice: a {manifest.kind} changes nothing"
+        return f"`{manifest.atom}` may be done twice: a {_reader(manifest)} changes nothing"
     if manifest.keyed:
         return f"`{manifest.atom}` may be done twice only under the same invocation id: it is keyed, and not idempotent"
     return f"`{manifest.atom}` must not be done twice: it is a {manifest.kind} that is not idempotent"
@@ -69,7 +71,7 @@ def may_retry_words(manifest: AtomManifest) -> str:
     if manifest.idempotent:
         return f"`{manifest.atom}` is tried again by itself: it is idempotent"
     if _only_reads(manifest):
-        return f"`{manifest.atom}` is tried again by itself: a {manifest.kind} changes nothing"
+        return f"`{manifest.atom}` is tried again by itself: a {_reader(manifest)} changes nothing"
     return f"`{manifest.atom}` is never tried again by itself: it is a {manifest.kind} that is not idempotent"
 
 
@@ -126,10 +128,15 @@ def _domains(effects: tuple[SideEffect, ...]) -> dict[str, bool]:
 
 
 def _only_reads(manifest: AtomManifest) -> bool:
-    """A query or a transform whose effects do not contradict that."""
+    """A query, a stream or a transform whose effects do not contradict that."""
     if manifest.kind == "transform":
         return not manifest.side_effects
-    return manifest.kind == "query" and all(effect.op == "read" for effect in manifest.side_effects)
+    return manifest.kind in READERS and all(effect.op == "read" for effect in manifest.side_effects)
+
+
+def _reader(manifest: AtomManifest) -> str:
+    """What it is called where it changes nothing: of a stream only its effects say so."""
+    return f"{manifest.kind} that only reads" if manifest.kind == "stream" else manifest.kind
 
 
 def _analogs(manifest: AtomManifest, error: InvocationError) -> set[int]:

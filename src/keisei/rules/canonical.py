@@ -3,17 +3,22 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import Final
 
 LARGEST = 2**53 - 1
+_TEXT: Final = json.encoder.encode_basestring
+_WORDS: Final = {None: "null", True: "true", False: "false"}
 FEW, MANY = -7, 21
 """ECMAScript writes numbers from 1e-6 up to 1e21 without an exponent."""
 
 
 def canonical(value: object) -> bytes:
     """The bytes. Raises ValueError for what has no canonical form: NaN, integers above 2^53-1, half surrogates."""
+    parts: list[str] = []
     try:
-        return "".join(_parts(value)).encode("utf-8")
+        _write(value, parts.append)
+        return "".join(parts).encode("utf-8")
     except UnicodeEncodeError as error:
         message = "text with half a surrogate pair has no canonical form"
         raise ValueError(message) from error
@@ -27,29 +32,33 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def _parts(value: object) -> Iterator[str]:
+def _write(value: object, write: Callable[[str], None]) -> None:
     if isinstance(value, dict):
-        yield from _object(value)
+        _write_object(value, write)
     elif isinstance(value, list | tuple):
-        yield "["
-        for index, item in enumerate(value):
-            yield "," if index else ""
-            yield from _parts(item)
-        yield "]"
+        ahead = "["
+        for item in value:
+            write(ahead)
+            ahead = ","
+            # most of a large value are leaves: they are written without another call
+            write(_TEXT(item)) if type(item) is str else _write(item, write)
+        write("]" if value else "[]")
     else:
-        yield _scalar(value)
+        write(_scalar(value))
 
 
-def _object(value: dict[object, object]) -> Iterator[str]:
+def _write_object(value: dict[object, object], write: Callable[[str], None]) -> None:
     keys = [key for key in value if isinstance(key, str)]
     if len(keys) != len(value):
         message = "an object with keys that are not strings has no canonical form"
         raise ValueError(message)
-    yield "{"
-    for index, key in enumerate(sorted(keys, key=_utf16)):
-        yield f"{',' if index else ''}{_text(key)}:"
-        yield from _parts(value[key])
-    yield "}"
+    ahead = "{"
+    for key in sorted(keys, key=None if all(map(str.isascii, keys)) else _utf16):
+        item = value[key]
+        write(f"{ahead}{_TEXT(key)}:")
+        ahead = ","
+        write(_TEXT(item)) if type(item) is str else _write(item, write)
+    write("}" if value else "{}")
 
 
 def _utf16(key: str) -> bytes:
@@ -57,20 +66,16 @@ def _utf16(key: str) -> bytes:
     return key.encode("utf-16-be", "surrogatepass")
 
 
-def _text(value: str) -> str:
-    return json.encoder.encode_basestring(value)
-
-
 def _scalar(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str):
-        return _text(value)
+        return _TEXT(value)
+    if value is None or isinstance(value, bool):
+        return _WORDS[value]
     if isinstance(value, int):
-        if abs(value) > LARGEST:
+        if not -LARGEST <= value <= LARGEST:
             message = f"{value} is beyond 2^53-1 and has no canonical form"
             raise ValueError(message)
-        return str(value)
+        return int.__repr__(value)
     if isinstance(value, float):
         return _number(value)
     message = f"a {type(value).__name__} has no canonical form"
@@ -84,6 +89,9 @@ def _number(value: float) -> str:
         raise ValueError(message)
     if value == 0:
         return "0"
+    plain = float.__repr__(value)
+    if "e" not in plain:  # both write these alike, but for a fraction of nothing
+        return plain.removesuffix(".0")
     sign = "-" if value < 0 else ""
     mantissa, _, exponent = f"{abs(value)!r}".partition("e")
     whole, _, fraction = mantissa.partition(".")

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 
+from keisei.contracts.words import nearest, shown
 from keisei.rules.condition import ORDERINGS, Compared, Condition, Literally, Node, walked
-from keisei.rules.pipe_input import RUN_TIME, Complaint, kind_words
-from keisei.rules.pipe_type import Typed, kinds_of, literally
-from keisei.rules.reference import Reference
-from keisei.rules.schema_part import NUMBERS
+from keisei.rules.pipe_input import Complaint, absent, kind_words
+from keisei.rules.pipe_type import Typed, kinds_of, literally, values_of
+from keisei.rules.reference import Reference, listed_names
+from keisei.rules.schema_part import EVERY, NUMBERS
 
 Kinds = frozenset[str]
 BOOLEAN: Kinds = frozenset({"boolean"})
@@ -19,9 +20,10 @@ def condition_complaints(
     for node in walked(found.node):
         if isinstance(node, Compared):
             yield from _comparison(node.sign, *(_kinds(each, typed, kinds) for each in (node.left, node.right)))
+            yield from _never_said(node, typed)
         elif isinstance(node, Reference) and not typed(node).sure and not _is_asked_for(found, node):
-            message = f"`{node.text}` may be absent: {RUN_TIME}"
-            yield Complaint("unproven", (), message, _hint(node), "value", "warning")
+            told = absent(node, node, is_declared=kinds(typed(node)) != EVERY)
+            yield told._replace(hint=_hint(node), within=node.text)
 
 
 def _hint(node: Reference) -> str | None:
@@ -29,6 +31,18 @@ def _hint(node: Reference) -> str | None:
         return None
     outer = node._replace(path=node.path[:-1]).text
     return f"ask first: `'{node.path[-1]}' in {outer} and ...`"
+
+
+def _never_said(node: Compared, typed: Callable[[Reference], Typed]) -> Iterator[Complaint]:
+    """A text that a counted value never is: most often a slip."""
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        if node.sign in ("==", "!=") and isinstance(one, Reference) and isinstance(other, Literally):
+            values = values_of(typed(one)) if isinstance(other.value, str) else None
+            if values is not None and other.value not in values and any(isinstance(each, str) for each in values):
+                names = [str(each) for each in values if each is not None]
+                hint = nearest(other.value, names) or f"it is one of: {listed_names(other.value, names)}"
+                message = f"`{one.text}` is never {shown(other.value)}"
+                yield Complaint("bad-condition", (), message, hint, "value", "warning", one.text)
 
 
 def _is_asked_for(found: Condition, node: Reference) -> bool:

@@ -6,7 +6,24 @@ from typing import Any, Literal, NamedTuple
 from keisei.contracts.check import Violation, differences
 from keisei.contracts.words import TYPES, nearest, shown
 from keisei.records.atom_spec import AtomSpec
-from keisei.rules.pipe_type import ANYTHING, Gap, Typed, judged, kinds_of, many, names_of, part_of
+from keisei.rules.pipe_fact import NOTHING, Facts
+from keisei.rules.pipe_type import (
+    ANYTHING,
+    Gap,
+    Text,
+    TextPlace,
+    Typed,
+    Verdict,
+    example,
+    judged,
+    kinds_of,
+    longest,
+    many,
+    names_of,
+    part_of,
+    sample,
+    without_null,
+)
 from keisei.rules.reference import GIVEN, BadReference, Path, Reference, listed_names, template, told
 from keisei.rules.schema_part import EVERY, NUMBERS
 
@@ -14,7 +31,8 @@ SURE = frozenset({"Type", "Required", "AdditionalProperties", "PropertyNames"})
 """What a validator says of an object whatever the values in it are."""
 UNSURE = frozenset({"then", "else", "dependencies", "not", "contains"})
 RUN_TIME = "checked at run time"
-Verdict = tuple[Literal["fits", "never", "perhaps"], str | None]
+REMEMBERED = 5_000
+"""Answers about schemas that are kept for the next pipe."""
 
 
 class Complaint(NamedTuple):
@@ -25,7 +43,10 @@ class Complaint(NamedTuple):
     message: str
     hint: str | None = None
     at: Literal["key", "value"] = "value"
-    severity: Literal["error", "warning"] = "error"
+    severity: Literal["error", "warning", "note"] = "error"
+    """A note stands among the words of its step."""
+    within: str | int | None = None
+    """The piece of a text that is meant, or the character it begins with, from 0."""
 
 
 class Trouble(NamedTuple):
@@ -35,55 +56,108 @@ class Trouble(NamedTuple):
     hint: str | None
 
 
-class Values:
-    """What is known of everything a pipe can refer to."""
+class _Known:
+    """What was found out about schemas. It holds whatever pipe asks; objects that are kept alive keep their ids."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        self.outputs: dict[tuple[str, int], Typed] = {}
+        self.targets: dict[str, Target] = {}
+        self.parts: dict[tuple[int, bool, str | int | None], tuple[Typed, Typed | Gap]] = {}
+        self.kinds: dict[int, tuple[Typed, frozenset[str]]] = {}
+        self.filled: dict[int, tuple[Typed, Typed]] = {}
+        self.samples: dict[int, tuple[Typed, tuple[str, float]]] = {}
+        self.texts: dict[int, tuple[Typed, TextPlace]] = {}
+        self.judged: dict[tuple[int, int], tuple[Typed, Typed, Verdict]] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to begin anew."""
+        return max(len(self.parts), len(self.judged), len(self.targets)) > REMEMBERED
+
+
+class Values:
+    """What is known of everything a pipe can refer to. A process that plans many pipes finds out about schemas once."""
+
+    _shared = _Known()
+
+    def __init__(self) -> None:
+        """No step yet."""
+        if Values._shared.is_full:
+            Values._shared = _Known()
+        self._known = Values._shared
         self._roots: dict[str, tuple[Typed, AtomSpec | None]] = {}
-        self._outputs: dict[tuple[str, int], Typed] = {}
-        self._parts: dict[tuple[int, bool, str | int | None], tuple[Typed, Typed | Gap]] = {}
-        self._kinds: dict[int, tuple[Typed, frozenset[str]]] = {}
-        self._judged: dict[tuple[int, int], tuple[Typed, Typed, Verdict]] = {}
 
     def add(self, name: str, spec: AtomSpec | None, lists: int) -> None:
         """A step, and how many lists its outputs stand in."""
         key = (spec.spec_sha if spec else "", lists)
-        if key not in self._outputs:
+        outputs = self._known.outputs
+        if key not in outputs:
             typed = Typed(spec.output_schema, spec.output_schema) if spec else ANYTHING
             for _ in range(lists if spec else 0):
                 typed = many(typed)
-            self._outputs[key] = typed
-        self._roots.setdefault(name, (self._outputs[key], spec))
+            outputs[key] = typed
+        self._roots.setdefault(name, (outputs[key], spec))
 
-    def typed(self, found: Reference, items: Mapping[str, Typed]) -> Typed | Trouble:
+    def target(self, spec: AtomSpec) -> "Target":
+        """The input of an atom, looked at once."""
+        found = self._known.targets.get(spec.spec_sha)
+        return found or self._known.targets.setdefault(spec.spec_sha, target(spec))
+
+    def typed(self, found: Reference, items: Mapping[str, Typed], known: Facts = NOTHING) -> Typed | Trouble:
         """What is known of a reference. `items` holds `item` and `index`, where they mean something."""
         if found.root in GIVEN:
-            return self._walked(found, items.get(found.root, ANYTHING), found.path)
+            return self._walked(found, items.get(found.root, ANYTHING), 0, known)
         typed, _ = self._roots[found.root]
         is_skipped = found.path[:1] == ("result",) and is_envelope(typed)
-        return self._walked(found, typed, found.path[1:] if is_skipped else found.path)
+        return self._walked(found, typed, int(is_skipped), known)
 
-    def _walked(self, found: Reference, typed: Typed, path: Path) -> Typed | Trouble:
-        for length, part in enumerate(path):
-            inner = self.part(typed, part)
+    def _walked(self, found: Reference, typed: Typed, start: int, known: Facts) -> Typed | Trouble:
+        typed = self._granted(found, typed, start, known) if known.present else typed
+        for length in range(start, len(found.path)):
+            inner = self.part(typed, found.path[length])
             if isinstance(inner, Gap):
-                return self._trouble(found, path[:length], part, inner)
-            typed = inner
+                return self._trouble(found, found.path[start:length], found.path[length], inner)
+            typed = self._granted(found, inner, length + 1, known) if known.present else inner
         return typed
+
+    def _granted(self, found: Reference, typed: Typed, length: int, known: Facts) -> Typed:
+        """The value as conditions that held leave it: there, not null, the first of a list that is not empty."""
+        key = (found.root, found.path[:length])
+        if key in known.filled:
+            if id(typed.schema) not in self._known.filled:
+                self._known.filled[id(typed.schema)] = (typed, without_null(typed))
+            return self._known.filled[id(typed.schema)][1]._replace(sure=True)
+        is_first = length and found.path[length - 1] == 0 and (found.root, found.path[: length - 1]) in known.full
+        return typed._replace(sure=True) if is_first or key in known.present else typed
+
+    def sample(self, typed: Typed | Trouble) -> tuple[str, float]:
+        """How a value may look like inside a text, and how long it is at most. Asked once for each schema."""
+        typed = ANYTHING if isinstance(typed, Trouble) else typed
+        if id(typed.schema) not in self._known.samples:
+            self._known.samples[id(typed.schema)] = (typed, (sample(typed), longest(typed)))
+        return self._known.samples[id(typed.schema)][1]
+
+    def doubtful(self, found: Reference, items: Mapping[str, Typed], known: Facts) -> Reference:
+        """The outermost part of a reference that may be absent."""
+        for length in range(len(found.path)):
+            outer = found._replace(path=found.path[:length])
+            typed = self.typed(outer, items, known)
+            if isinstance(typed, Typed) and not typed.sure:
+                return outer
+        return found
 
     def part(self, typed: Typed, part: str | int | None) -> Typed | Gap:
         """As `part_of`, asked once for each schema; what is kept alive keeps its id."""
         key = (id(typed.schema), typed.sure, part)
-        if key not in self._parts:
-            self._parts[key] = (typed, part_of(typed, part))
-        return self._parts[key][1]
+        if key not in self._known.parts:
+            self._known.parts[key] = (typed, part_of(typed, part))
+        return self._known.parts[key][1]
 
     def kinds(self, typed: Typed) -> frozenset[str]:
         """As `kinds_of`, asked once for each schema."""
-        if id(typed.schema) not in self._kinds:
-            self._kinds[id(typed.schema)] = (typed, kinds_of(typed))
-        return self._kinds[id(typed.schema)][1]
+        if id(typed.schema) not in self._known.kinds:
+            self._known.kinds[id(typed.schema)] = (typed, kinds_of(typed))
+        return self._known.kinds[id(typed.schema)][1]
 
     def _trouble(self, found: Reference, path: Path, part: str | int, gap: Gap) -> Trouble:
         start = f"${found.root}{told(path)}"
@@ -106,9 +180,15 @@ class Values:
     def judged(self, source: Typed, target: Typed) -> Verdict:
         """As in pipe_type, asked once for each pair."""
         key = (id(source.schema), id(target.schema))
-        if key not in self._judged:
-            self._judged[key] = (source, target, judged(source, target))
-        return self._judged[key][2]
+        if key not in self._known.judged:
+            self._known.judged[key] = (source, target, judged(source, target))
+        return self._known.judged[key][2]
+
+    def judged_text(self, text: Text, target: Typed) -> Verdict:
+        """As `TextPlace.judged`; each place is looked at once."""
+        if id(target.schema) not in self._known.texts:
+            self._known.texts[id(target.schema)] = (target, TextPlace(target))
+        return self._known.texts[id(target.schema)][1].judged(text)
 
 
 def is_envelope(typed: Typed) -> bool:
@@ -128,6 +208,7 @@ class Target(NamedTuple):
     spec: AtomSpec
     validator: Any
     places: dict[Path, Typed | None]
+    stand_ins: dict[Path, Any]
 
     def at(self, place: Path) -> Typed | None:
         """What is wanted at a place; None where nothing is declared."""
@@ -138,6 +219,13 @@ class Target(NamedTuple):
             found = None if outer is None else part_of(outer, place[-1])
             self.places[place] = found if isinstance(found, Typed) else None
         return self.places[place]
+
+    def stand_in(self, place: Path) -> Any:  # noqa: ANN401 - any JSON
+        """Something that fits there; null where nothing is found."""
+        if place not in self.stand_ins:
+            here = self.at(place)
+            self.stand_ins[place] = None if here is None else example(here)
+        return self.stand_ins[place]
 
 
 def target(spec: AtomSpec) -> Target:
@@ -151,13 +239,13 @@ def target(spec: AtomSpec) -> Target:
         )
     except ValueError:
         validator = None
-    return Target(spec, validator, {})
+    return Target(spec, validator, {}, {})
 
 
 def literal_complaints(wanted: Target, value: dict[str, Any], places: Collection[Path]) -> Iterator[Complaint]:
     """Everything that is certainly wrong with an input, whatever stands at the places of its references."""
     said: set[Path] = set()
-    for each in _violations(wanted, _filled(value), places):
+    for each in () if places and _can_fit(wanted, value, places) else _violations(wanted, _filled(value), places):
         said.add(each.path)
         yield Complaint(each.code, each.path, each.message, each.hint, each.at)
     for key in value:
@@ -167,6 +255,15 @@ def literal_complaints(wanted: Target, value: dict[str, Any], places: Collection
             yield Complaint(
                 "unknown-key", (key,), f"`{wanted.spec.id}` declares no key {shown(key)}", hint, "key", "warning"
             )
+
+
+def _can_fit(wanted: Target, value: dict[str, Any], places: Collection[Path]) -> bool:
+    """Whether something can stand at the places of references with which the input fits, as is most often so."""
+    filled = {key: wanted.stand_in((key,)) if (key,) in places else _filled(item) for key, item in value.items()}
+    try:
+        return wanted.validator is not None and wanted.validator.is_valid(filled)
+    except ValueError:
+        return False
 
 
 def _violations(wanted: Target, value: dict[str, Any], places: Collection[Path]) -> list[Violation]:
@@ -211,38 +308,64 @@ def _plain_text(text: str) -> str | None:
 
 
 def reference_complaints(found: Reference, source: Typed, wanted: Typed | None, values: Values) -> Iterator[Complaint]:
-    """What is wrong with a reference where it stands, or is only known at run time. A text is judged by itself."""
-    if not source.sure:
-        yield _unproven(found, f"`{found.text}` may be absent: {RUN_TIME}")
+    """What is wrong with a reference that is there, or is only known at run time. A text is judged by itself."""
     if not found.whole:
         yield from _text_complaints(found, values.kinds(source))
     elif wanted is not None:
-        yield from stand_in_complaints(found, source, wanted, values)
+        yield from _stand_in(found, source, wanted, values.judged(source, wanted))
 
 
-def stand_in_complaints(found: Reference, source: Typed, wanted: Typed, values: Values) -> Iterator[Complaint]:
+def absent(found: Reference, first: Reference, *, is_declared: bool) -> Complaint:
+    """That a value may not be there, because `first`, which is it or stands around it, may not.
+
+    Where nobody declared it, nobody can say more: then it is only a note.
+    """
+    hint = None
+    if is_declared and first.path:
+        outer, last = first._replace(path=first.path[:-1]).text, first.path[-1]
+        asked = outer if isinstance(last, int) else f"'{last}' in {outer}"
+        hint = f'ask first: `if = "{asked}"`'
+    severity: Literal["warning", "note"] = "warning" if is_declared else "note"
+    within = None if found.whole else written(found)
+    message = f"`{found.text}` may be absent: {RUN_TIME}"
+    return Complaint("unproven", found.place, message, hint, "value", severity, within)
+
+
+def written(found: Reference) -> str:
+    """A reference as it stands inside a text."""
+    return f"${{{found.text[1:]}}}"
+
+
+def text_complaints(found: Reference, text: Text, wanted: Typed, values: Values) -> Iterator[Complaint]:
+    """Whether a text with references may stand there."""
+    return _stand_in(found, text, wanted, values.judged_text(text, wanted))
+
+
+def _stand_in(found: Reference, source: Typed | Text, wanted: Typed, verdict: Verdict) -> Iterator[Complaint]:
     """Whether the one may stand where the other is wanted."""
-    verdict, example = values.judged(source, wanted)
-    if verdict == "fits":
+    if verdict.answer == "fits":
         return
     what = f"`{found.text}`" if found.whole else f"the text with `{found.text}`"
     place = f"`{found.place[-1]}`" if found.place else "here"
-    if verdict == "never":
-        yield Complaint("wrong-type", found.place, f"{what} is {_is(source)}, and {place} must be {_is(wanted)}")
-    else:
-        doubt = f" ({example} would not)" if example else ""
-        yield _unproven(found, f"{what} is not certain to fit {place}{doubt}: {RUN_TIME}")
-
-
-def _unproven(found: Reference, message: str) -> Complaint:
-    return Complaint("unproven", found.place, message, None, "value", "warning")
+    if verdict.answer == "never":
+        given = source.typed if isinstance(source, Text) else source
+        yield Complaint("wrong-type", found.place, f"{what} is {_is(given)}, and {place} must be {_is(wanted)}")
+        return
+    doubt = f" ({verdict.example} would not)" if verdict.example else ""
+    hint = f'ask first: `if = "{found.text} != null"`' if verdict.example == "null" else None
+    severity: Literal["warning", "note"] = "warning" if verdict.answer == "likely" else "note"
+    message = f"{what} is not certain to fit {place}{doubt}: {RUN_TIME}"
+    yield Complaint("unproven", found.place, message, hint, "value", severity)
 
 
 def _text_complaints(found: Reference, kinds: frozenset[str]) -> Iterator[Complaint]:
     if kinds == {"null"}:
-        yield Complaint("wrong-type", found.place, f"`{found.text}` is always null, and null is no text")
+        message = f"`{found.text}` is always null, and null is no text"
+        yield Complaint("wrong-type", found.place, message, within=written(found))
     elif "null" in kinds and kinds != EVERY:
-        yield _unproven(found, f"`{found.text}` may be null, and null is no text: {RUN_TIME}")
+        message = f"`{found.text}` may be null, and null is no text: {RUN_TIME}"
+        hint = f'ask first: `if = "{found.text} != null"`'
+        yield Complaint("unproven", found.place, message, hint, "value", "warning", written(found))
 
 
 def _is(typed: Typed) -> str:

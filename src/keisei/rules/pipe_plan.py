@@ -25,7 +25,7 @@ from keisei.rules.reference import Path
 MOST = 200
 """Problems, and warnings, that are told of one pipe."""
 PAIRS = 20
-"""Pairs ordered only by the file that are told one by one."""
+"""Pairs that go against the order of the file, and are told one by one."""
 
 
 Complain = Callable[..., Problem]
@@ -42,7 +42,8 @@ def plan(definition: PipeDefinition, complain: Complain, atom: Callable[[str], A
         raise AuthorError([*_told(errors, complain), *reading.foreign])
     links = _linked(reading)
     data = data_of(definition)
-    steps = _Steps(reading.drafts, links, data["steps"])
+    notes = _noted(complaints)
+    steps = _Steps(reading.drafts, links, data["steps"], notes)
     return PipePlan(
         name=head.name or name,
         steps=tuple(steps.step(draft) for draft in reading.drafts),
@@ -51,7 +52,7 @@ def plan(definition: PipeDefinition, complain: Complain, atom: Callable[[str], A
         on_failure=head.on_failure,
         definition=data,
         definition_sha=_digest(data),
-        warnings=tuple(_told([*complaints, *_ambiguities(links.waits, reading.drafts, links)], complain)),
+        warnings=tuple(_told([*_warnings(complaints), *_turned(links, reading.drafts)], complain)),
     )
 
 
@@ -71,15 +72,30 @@ def _is_bare(spec: AtomSpec) -> bool:
 def _told(complaints: list[Complaint], complain: Complain) -> list[Problem]:
     """Complaints as problems, in the order of the file, each once."""
     different = list(dict.fromkeys(complaints))
-    problems = [
-        complain(each.code, each.path, each.message, each.hint, at=each.at, severity=each.severity)
-        for each in different[:MOST]
-    ]
+    problems = [_problem(each, complain) for each in different[:MOST]]
     problems.sort(key=lambda problem: (problem.line or 0, problem.column or 0, problem.message))
     if len(different) > MOST:
         more = f"and {len(different) - MOST} more of this pipe"
         problems.append(complain("more", (), more, severity=different[MOST].severity))
     return problems
+
+
+def _problem(each: Complaint, complain: Complain) -> Problem:
+    inside = {} if each.within is None else {"within": each.within}
+    return complain(each.code, each.path, each.message, each.hint, at=each.at, severity=each.severity, **inside)
+
+
+def _warnings(complaints: list[Complaint]) -> list[Complaint]:
+    return [each for each in complaints if each.severity == "warning"]
+
+
+def _noted(complaints: list[Complaint]) -> dict[int, list[str]]:
+    """What stands among the words of a step, by its position."""
+    found: dict[int, list[str]] = {}
+    for each in complaints:
+        if each.severity == "note":
+            found.setdefault(int(each.path[1]), []).append(each.message)
+    return found
 
 
 class _Links(NamedTuple):
@@ -130,25 +146,30 @@ def _takes_whole(draft: Draft, stream: Draft, manifest: AtomManifest) -> bool:
     return is_stream and len(uses) == 1 and uses[0].path in ((), ("result",))
 
 
-def _ambiguities(waits: list[list[Wait]], drafts: list[Draft], links: _Links) -> Iterator[Complaint]:
-    """Pairs that only the file orders."""
-    pairs = [wait for each in waits for wait in each]
+def _turned(links: _Links, drafts: list[Draft]) -> Iterator[Complaint]:
+    """Pairs that nothing orders but their effects, and that do not go as they stand in the file.
+
+    Those that do go as everybody reads them; the words of the step say so.
+    """
+    pairs = [wait for each in links.waits for wait in each if wait.earlier > wait.later]
     for wait in pairs[:PAIRS]:
-        told = meeting(wait, links.manifests)
-        message = (
-            f"`{drafts[wait.earlier].name}` goes before `{drafts[wait.later].name}` only because of the file: {told}"
-        )
+        first, second = drafts[wait.earlier].name, drafts[wait.later].name
+        message = f"`{first}` goes before `{second}`, which stands above it: {meeting(wait, links.manifests)}"
         place: Path = ("steps", wait.later, "atom")
-        yield Complaint("file-order", place, message, "write `needs`, if the order matters", "value", "warning")
+        hint = f'write `needs = ["{second}"]` into `{first}` or the other way round, if the order matters'
+        yield Complaint("file-order", place, message, hint, "value", "warning")
     if len(pairs) > PAIRS:
-        message = f"and {len(pairs) - PAIRS} more pairs of steps are ordered only by the file"
+        message = f"and {len(pairs) - PAIRS} more pairs of steps go against the order of the file"
         yield Complaint("file-order", ("steps",), message, None, "value", "warning")
 
 
 class _Steps:
     """Makes the planned steps."""
 
-    def __init__(self, drafts: list[Draft], links: _Links, data: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, drafts: list[Draft], links: _Links, data: list[dict[str, Any]], notes: dict[int, list[str]]
+    ) -> None:
+        self._notes = notes
         self._quoted = [f"`{draft.name}`" for draft in drafts]
         self._links = links
         self._data = data
@@ -195,6 +216,7 @@ class _Steps:
         yield from self._stream_words(draft, manifest)
         if draft.undo is not None:
             yield f"taken back by {draft.undo.id}, when a later step fails"
+        yield from dict.fromkeys(self._notes.get(position, ()))
 
     def _stream_words(self, draft: Draft, manifest: AtomManifest) -> Iterator[str]:
         consumes, consumer = self._links.consumes.get(draft.position), self._streams.get(draft.position)

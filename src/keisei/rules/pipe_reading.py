@@ -9,7 +9,7 @@ from keisei.records.error import AuthorError, KeiseiError, MissingAtom
 from keisei.records.pipe import PipeStep
 from keisei.records.problem import Problem
 from keisei.rules.condition import BadCondition, Condition, condition
-from keisei.rules.pipe_input import Complaint
+from keisei.rules.pipe_input import Complaint, written
 from keisei.rules.pipe_order import circles
 from keisei.rules.reference import GIVEN, BadReference, Path, Reference, listed_names, reference, scanned
 
@@ -122,7 +122,7 @@ class Reading:
             return None if step.condition is None else condition(step.condition)
         except BadCondition as error:
             message = f"{error.message} (character {error.column})"
-            self.complaints.append(Complaint("bad-condition", place, message, error.hint))
+            self.complaints.append(Complaint("bad-condition", place, message, error.hint, within=error.column - 1))
             return None
 
     def _inputs(self, step: PipeStep, place: Path) -> tuple[tuple[Reference, ...], frozenset[Path]]:
@@ -153,7 +153,9 @@ class Reading:
             message = f"`{found.text}` leads nowhere: there is no step `{found.root}`"
             complaint = Complaint("bad-reference", place, message, self._hint(found.root, "input"))
         if complaint is not None:
-            self.complaints.append(complaint)
+            is_value = found.whole and place[-1] != "if"
+            within = None if is_value else found.text if place[-1] == "if" else written(found)
+            self.complaints.append(complaint._replace(within=within))
         return complaint is None
 
     def _hint(self, name: str, *more: str) -> str:

@@ -3,9 +3,13 @@
 What a schema says in ways that are not read here falls to "checked at run time", never to an error.
 """
 
-from typing import Literal, NamedTuple
+import json
+import math
+from itertools import chain
+from typing import Any, Literal, NamedTuple
 
-from keisei.contracts.containment import fits, impossible
+from keisei.contracts.containment import fits, impossible, misfit, refusing
+from keisei.contracts.witness import ORDINARY, documents, ordinary
 from keisei.rules.schema_part import ALWAYS, EVERY, NOT_SCHEMAS, Looking, Part, Schema, TooMuch, combined
 
 
@@ -30,7 +34,6 @@ class Gap(NamedTuple):
 
 
 ANYTHING = Typed(ALWAYS, ALWAYS, sure=False)
-TEXT = Typed({"type": "string"}, ALWAYS)
 COUNT = Typed({"type": "integer", "minimum": 0}, ALWAYS)
 
 
@@ -78,15 +81,131 @@ def names_of(typed: Typed) -> tuple[tuple[str, ...], frozenset[str]]:
         return (), frozenset()
 
 
-def judged(source: Typed, target: Typed) -> tuple[Literal["fits", "never", "perhaps"], str | None]:
-    """Whether the one may stand where the other is wanted; `perhaps` with what might not fit, in words."""
+class Verdict(NamedTuple):
+    """Whether one value may stand where another is wanted."""
+
+    answer: Literal["fits", "never", "likely", "perhaps"]
+    """It does, it cannot, something to be expected does not fit, or only something unusual might not."""
+    example: str | None = None
+    """What does not, in words."""
+
+
+FITS = Verdict("fits")
+
+
+def judged(source: Typed, target: Typed) -> Verdict:
+    """Whether the one may stand where the other is wanted."""
     if target.schema is True or target.schema == {}:
-        return "fits", None
+        return FITS
     here, there = standalone(source), standalone(target)
     answer, example = fits(here, there)
     if answer == "yes":
-        return "fits", None
-    return ("never", example) if impossible(here, there) else ("perhaps", example)
+        return FITS
+    if impossible(here, there):
+        return Verdict("never", example)
+    expected = misfit(here, there)
+    return Verdict("perhaps", example) if expected is None else Verdict("likely", expected)
+
+
+class Text(NamedTuple):
+    """A text that is made at run time, as far as it is known."""
+
+    sample: str
+    """How it may look like."""
+    least: int
+    """Characters it has at least."""
+    most: float
+    """And at most."""
+
+    @property
+    def typed(self) -> Typed:
+        """As a schema."""
+        bounds = {} if self.most == math.inf else {"maxLength": int(self.most)}
+        return Typed({"type": "string", "minLength": self.least, **bounds}, ALWAYS)
+
+
+class TextPlace:
+    """A place where a text is wanted."""
+
+    def __init__(self, target: Typed) -> None:
+        """Look at its schema once."""
+        self._target = target
+        self._refuses = refusing(standalone(target))
+        try:
+            plain = Looking(target.root).plain(target.schema)
+        except TooMuch:
+            plain = ALWAYS
+        self._plain: dict[str, Any] | None = plain if _is_plain_text(plain) else None
+
+    def judged(self, text: Text) -> Verdict:
+        """As `judged`, for a text that is known by its length and by how it may look like."""
+        found = judged(text.typed, self._target) if self._plain is None else _sized(text, self._plain)
+        if found.answer in ("fits", "never"):
+            return found
+        expected = self._refuses(text.sample)
+        return Verdict("perhaps", found.example) if expected is None else Verdict("likely", expected)
+
+
+SAID = frozenset({"type", "minLength", "maxLength", "pattern", "format"})
+UNSAID = frozenset({"$schema", "$id", "$comment", "title", "description", "examples", "default", "definitions"})
+"""What a schema of a text says that is understood here, and what refuses nothing."""
+
+
+def _is_plain_text(schema: Schema) -> bool:
+    if not isinstance(schema, dict) or schema.get("type") != "string" or set(schema) - SAID - UNSAID:
+        return False
+    return all(isinstance(schema.get(bound, 0), int) for bound in ("minLength", "maxLength"))
+
+
+def _sized(text: Text, plain: dict[str, Any]) -> Verdict:
+    low, high = plain.get("minLength", 0), plain.get("maxLength", math.inf)
+    if text.least > high or text.most < low:
+        return Verdict("never")
+    if text.most > high:
+        return Verdict("perhaps", f"a text of {high + 1} characters or more")
+    if text.least < low:
+        return Verdict("perhaps", f"a text of {text.least} characters")
+    return Verdict("perhaps") if "pattern" in plain or "format" in plain else FITS
+
+
+def example(typed: Typed) -> Any:  # noqa: ANN401 - any JSON
+    """A value that fits; null where none is found."""
+    schema = standalone(typed)
+    refuses = refusing(schema)
+    return next((each for each in chain(ordinary(schema), documents(schema)) if refuses(each) is None), None)
+
+
+def longest(typed: Typed) -> float:
+    """How long the value is at most inside a text; infinite where that is not said."""
+    try:
+        return Looking(typed.root).longest(typed.schema)
+    except (TooMuch, RecursionError):
+        return math.inf
+
+
+def sample(typed: Typed) -> str:
+    """How the value may look like inside a text."""
+    for each in ordinary(standalone(typed)):
+        if each is not None:
+            return each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
+    return ORDINARY
+
+
+def values_of(typed: Typed) -> list[Any] | None:
+    """Every value it can have, where the schema counts them."""
+    try:
+        return Looking(typed.root).values(typed.schema)
+    except (TooMuch, RecursionError):
+        return None
+
+
+def without_null(typed: Typed) -> Typed:
+    """The value, known not to be null; the same where the schema does not say it plainly."""
+    try:
+        schema = Looking(typed.root).without_null(typed.schema)
+    except (TooMuch, RecursionError):
+        return typed
+    return typed._replace(schema=schema)
 
 
 def standalone(typed: Typed) -> Schema:

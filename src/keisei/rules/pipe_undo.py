@@ -35,7 +35,7 @@ def undo_complaints(spec: AtomSpec, undo: AtomSpec, given: Mapping[str, Typed], 
             message = f"`{undo.id}` needs {shown(name)}, which the output of `{spec.id}` may lack: {RUN_TIME}"
             yield Complaint("unproven", (), message, None, "value", "warning")
         wanted = values.part(Typed(undo.input_schema, undo.input_schema), name)
-        if isinstance(wanted, Typed) and values.judged(source, wanted)[0] == "never":
+        if isinstance(wanted, Typed) and values.judged(source, wanted).answer == "never":
             message = (
                 f"{shown(name)} is {kind_words(kinds_of(source))}, and `{undo.id}` takes {kind_words(kinds_of(wanted))}"
             )

@@ -6,12 +6,17 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 MARK = "[redacted]"
 SHORTEST = 6
 """Shorter values are words of everyday; taking them out would only make holes."""
+CUT = "…"
+"""What stands where a text was cut. Beside it, and at both ends of a text, a piece of a secret is one as well."""
+CUTS = 64
+"""How many cuts of one text are looked at."""
 LONG = 4096
 """Characters of one string that are written down; the rest is its sha256."""
 MARGIN = 256
@@ -80,10 +85,12 @@ LEVELS = 3
 class Redactor:
     """Takes secrets out of values. Knows the given ones in the forms in which programs write them."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        """Know the secrets; values shorter than six characters are no secrets."""
-        forms = {form for secret in secrets for form in _forms(secret)}
-        self._forms = tuple(sorted(forms, key=len))
+    def __init__(self, secrets: Iterable[str] = (), marked: Iterable[str] = ()) -> None:
+        """Know the secrets; values shorter than six characters are none, unless somebody has `marked` them as such."""
+        marked = tuple(marked)
+        forms = {form for secret in (*secrets, *marked) for form in _forms(secret)}
+        short = {form for secret in marked if len(secret.strip()) < SHORTEST for form in _short_forms(secret)}
+        self._forms = tuple(sorted(forms | short, key=len))
         self._margin = max(MARGIN, max(map(len, self._forms), default=0))
 
     def redact(self, value: Any) -> Any:  # noqa: ANN401 - JSON in, JSON out
@@ -91,8 +98,8 @@ class Redactor:
         return self._value(value, 0)
 
     def text(self, text: str) -> str:
-        """One string without secrets, and not cut."""
-        return _without(text, self._spans(text), len(text))
+        """One string without secrets, and not cut. Where it was cut before, no piece of one is left there either."""
+        return _without(text, [*self._spans(text), *self._pieces(text)], len(text))
 
     def _value(self, value: Any, depth: int) -> Any:  # noqa: ANN401 - as above
         if isinstance(value, str):
@@ -134,6 +141,16 @@ class Redactor:
             spans.extend((where[start], where[end]) for start, end in self._found(decoded))
         return spans
 
+    def _pieces(self, text: str) -> list[Span]:
+        """Where a cut has left the beginning of a secret before it, or the end of one behind it."""
+        long = [form for form in self._forms if len(form) >= SHORTEST]
+        cuts = [match.span() for match in islice(re.finditer(f"{CUT}+", text), CUTS)] if long else []
+        ends = [len(text), *(start for start, _ in cuts)] if long else []
+        starts = [0, *(end for _, end in cuts)] if long else []
+        spans = [(_head_at(form, text, end), end) for form in long for end in ends]
+        spans += [(start, _tail_at(form, text, start)) for form in long for start in starts]
+        return [(start, end) for start, end in spans if start < end]
+
     def _found(self, text: str) -> list[Span]:
         spans: list[Span] = []
         for form in self._forms:
@@ -150,6 +167,22 @@ class Redactor:
                     match.span("value" if "value" in shape.groupindex else 0) for match in shape.finditer(text)
                 )
         return spans
+
+
+def _head_at(form: str, text: str, end: int) -> int:
+    """Where the longest beginning of a form starts that ends there; `end` where there is none worth the name."""
+    start = text.find(form[:SHORTEST], max(0, end - len(form)), end)
+    while start >= 0 and not form.startswith(text[start:end]):
+        start = text.find(form[:SHORTEST], start + 1, end)
+    return start if start >= 0 else end
+
+
+def _tail_at(form: str, text: str, start: int) -> int:
+    """Where the longest end of a form ends that starts there; `start` where there is none worth the name."""
+    end = text.rfind(form[-SHORTEST:], start, start + len(form))
+    while end >= 0 and not form.endswith(text[start : end + SHORTEST]):
+        end = text.rfind(form[-SHORTEST:], start, end + SHORTEST - 1)
+    return end + SHORTEST if end >= 0 else start
 
 
 def _without(text: str, spans: list[Span], end: int) -> str:
@@ -233,6 +266,11 @@ def _forms(secret: str) -> set[str]:
         forms.update((text, raw.decode("latin-1"), *escaped, *_encoded(raw)))
         forms.update(each.replace("/", "\\/") for each in escaped)
     return {form for form in forms if len(form) >= SHORTEST}
+
+
+def _short_forms(secret: str) -> set[str]:
+    """A short secret as it is written; encoded, it would be found in every word."""
+    return {form for form in (secret.strip(), json.dumps(secret.strip())[1:-1]) if form}
 
 
 def _encoded(raw: bytes) -> set[str]:

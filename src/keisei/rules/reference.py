@@ -23,7 +23,7 @@ QUOTED = r'"(?:[^"\\]|\\.)*+"'
 INDEX = r"(?:0|[1-9][0-9]{0,8}+)(?![0-9A-Za-z_-])"
 PART = rf"\.(?:{NAME}|{INDEX})|\[(?:{INDEX}|{QUOTED})\]"
 BARE = re.compile(rf"({NAME})((?:{PART})*+)")
-EACH_PART = re.compile(PART)
+EACH_PART, PLAIN = re.compile(PART), re.compile(NAME)
 STOP = re.compile(r"\$\$|\$\{")
 
 
@@ -63,7 +63,7 @@ def told(path: Path) -> str:
 
 
 def _part_text(part: str | int) -> str:
-    plain = isinstance(part, int) or re.fullmatch(NAME, part)
+    plain = isinstance(part, int) or PLAIN.fullmatch(part)
     return f".{part}" if plain else f"[{json.dumps(part, ensure_ascii=False)}]"
 
 

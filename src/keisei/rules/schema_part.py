@@ -85,6 +85,50 @@ class Looking:
                 found |= dict.fromkeys(self.names(each)[0])
         return tuple(found), frozenset(needed)
 
+    def values(self, schema: Schema) -> list[Any] | None:
+        """Every value it takes, where it counts them; perhaps some more."""
+        schema = self.plain(schema)
+        if isinstance(schema, bool):
+            return None
+        if "const" in schema or isinstance(schema.get("enum"), list):
+            return [schema["const"]] if "const" in schema else schema["enum"]
+        if _own_kinds(schema) == {"null"}:
+            return [None]
+        counted = [found for each in _list(schema, "allOf") if (found := self.values(each)) is not None]
+        for key in ("anyOf", "oneOf"):
+            branches = [self.values(each) for each in _list(schema, key)]
+            if branches and None not in branches:
+                counted.append([value for branch in branches for value in branch or ()])
+        return min(counted, key=len, default=None)
+
+    def longest(self, schema: Schema) -> float:
+        """How many characters a text or a number, a boolean, has at most; infinite where that is not plain."""
+        values = self.values(schema)
+        if values is not None:
+            return max([_length(each) for each in values], default=math.inf)
+        found = self.plain(schema)
+        kinds = self.kinds(found)
+        if isinstance(found, bool) or kinds - {"string", "integer", "boolean"}:
+            return math.inf
+        most = [_number(found.get("maxLength"), math.inf)] if "string" in kinds else []
+        most += [max(_length(found.get(key)) for key in ("minimum", "maximum"))] if "integer" in kinds else []
+        return max([*most, len("false")])
+
+    def without_null(self, schema: Schema) -> Schema:
+        """The schema without null, where it says null plainly."""
+        found = self.plain(schema)
+        if isinstance(found, bool):
+            return schema
+        for key in ("anyOf", "oneOf"):
+            branches = _list(found, key)
+            left = [each for each in branches if self.kinds(each) != {"null"}]
+            if left and len(left) < len(branches):
+                return left[0] if len(left) == 1 and len(found) == 1 else found | {key: left}
+        kinds = [each for each in _list(found, "type") if each != "null"]
+        if kinds and len(kinds) < len(found["type"]):
+            return found | {"type": kinds}
+        return schema
+
     def part(self, schema: Schema, part: Part) -> Seen:
         """What it says of one part."""
         schema = self.plain(schema)
@@ -201,6 +245,12 @@ def _kinds_of_value(value: object) -> frozenset[str]:
     names = {bool: "boolean", str: "string", list: "array", dict: "object"}
     name = names.get(type(value))
     return NUMBERS if name is None else frozenset({name})
+
+
+def _length(value: object) -> float:
+    if isinstance(value, str):
+        return len(value)
+    return len(str(value)) if isinstance(value, int) else math.inf
 
 
 def _number(value: object, otherwise: float) -> float:

@@ -18,7 +18,7 @@ from keisei.store.due import next_due
 from keisei.store.landing import read_landing, read_landings
 from keisei.store.order import pauses
 from keisei.store.outbox import outbox, pending
-from keisei.store.pipe import read_member_counts, read_members, read_run, read_runs
+from keisei.store.pipe import read_member_counts, read_members, read_old_runs, read_run, read_runs
 from keisei.store.runner import runners
 from keisei.store.view import Reading
 
@@ -69,9 +69,9 @@ class Either(Reading):
         """One run of a pipe."""
         return read_run(self._reader, run_id)
 
-    def pipe_runs(self, limit: int = 50) -> list[PipeRun]:
-        """Runs of pipes, newest first."""
-        return read_runs(self._reader, limit)
+    def pipe_runs(self, limit: int = 50, begins: str = "") -> list[PipeRun]:
+        """Runs of pipes whose ids begin so, newest first."""
+        return read_runs(self._reader, limit, begins)
 
     def members(self, run_id: str, step: str | None = None, after: int = -1, limit: int = 500) -> list[PipeMember]:
         """Members of a run by (step, index). Fewer than asked for where they are large."""
@@ -80,6 +80,10 @@ class Either(Reading):
     def member_counts(self, run_id: str) -> dict[tuple[str, str], int]:
         """How many members each step has in each state."""
         return read_member_counts(self._reader, run_id)
+
+    def old_runs(self, before: datetime) -> tuple[int, int]:
+        """How many runs of pipes did not move since, and how many bytes they take."""
+        return read_old_runs(self._reader, before)
 
     def ring(self) -> None:
         """Tell waiting runners that there is something to do. Never raises; a signal handler may call it."""

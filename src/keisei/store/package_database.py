@@ -5,6 +5,7 @@ row that tells of it, so that a kill or a full disk leaves it done or not done. 
 what would leave the transaction, the file or the rules of the connection is refused.
 """
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -41,11 +42,14 @@ CREATE TABLE IF NOT EXISTS {CALLS} (
   output TEXT NOT NULL,
   called_at TEXT NOT NULL
 ) STRICT;
+CREATE INDEX IF NOT EXISTS {CALLS}_by_time ON {CALLS} (called_at);
 """
 DEADLINE_S: Final = 60.0
 """The longest wait for another process that brings the same database up to date."""
-LONGEST_S: Final = 600.0
+LONGEST_S: Final = 60.0
 """The longest one migration may take."""
+LARGEST: Final = 64 * 1024 * 1024
+"""Bytes of one value, or one row, that a migration may work with: it runs in a process of ours."""
 STEPS: Final = 100_000
 """How many steps of SQLite's machine lie between two looks at the time, and at Ctrl-C."""
 
@@ -62,8 +66,18 @@ WRITES: Final = frozenset(
     {
         *(apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE, apsw.SQLITE_DELETE, apsw.SQLITE_DROP_TABLE, apsw.SQLITE_DROP_VIEW),
         *(apsw.SQLITE_CREATE_TABLE, apsw.SQLITE_CREATE_VIEW, apsw.SQLITE_CREATE_VTABLE),
+        *(apsw.SQLITE_CREATE_TEMP_TABLE, apsw.SQLITE_CREATE_TEMP_VIEW),
     }
 )
+"""What changes a table that SQLite names first."""
+HOOKS: Final = frozenset(
+    {
+        apsw.SQLITE_ALTER_TABLE,
+        *(apsw.SQLITE_CREATE_TRIGGER, apsw.SQLITE_CREATE_TEMP_TRIGGER, apsw.SQLITE_DROP_TRIGGER),
+        *(apsw.SQLITE_DROP_TEMP_TRIGGER, apsw.SQLITE_CREATE_INDEX, apsw.SQLITE_DROP_INDEX),
+    }
+)
+"""What changes a table, or hangs on it, that SQLite names second."""
 WORLD: Final = (
     *(apsw.FullError, apsw.IOError, apsw.NoMemError, apsw.CorruptError, apsw.NotADBError, apsw.BusyError),
     *(apsw.LockedError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.ProtocolError, apsw.PermissionsError),
@@ -100,7 +114,7 @@ class DatabaseState(NamedTuple):
 def database_state(path: Path, tables: Tables) -> DatabaseState:
     """How far it has come. Makes and changes nothing. Raises OperatorError, WorldFault."""
     check_library()
-    if not path.exists() and not path.is_symlink():
+    if not os.path.lexists(path):  # whatever the name, it raises nothing
         return DatabaseState(path, exists=False, applied=(), missing=tables.steps, is_current=False)
     link = Link(prepared(path), only_reads=True)
     try:
@@ -177,8 +191,10 @@ def _execute(cursor: apsw.Cursor, name: str, sql: str) -> None:
     watch = _Watch(time.monotonic() + LONGEST_S)
     connection.authorizer = watch.judge
     connection.set_progress_handler(watch.is_late, STEPS)
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, LARGEST)
     try:
-        cursor.execute(sql).fetchall()
+        for _ in cursor.execute(sql):  # rows that nobody wants are not kept
+            pass
     except WORLD:
         raise
     except apsw.Error as error:
@@ -226,9 +242,8 @@ class _Watch:
 
 
 def _is_ours(operation: int, one: str | None, two: str | None) -> bool:
-    named = two if operation == apsw.SQLITE_ALTER_TABLE else one
-    changes = operation in WRITES or operation == apsw.SQLITE_ALTER_TABLE
-    return changes and (named or "").lower() in {MIGRATIONS, CALLS}
+    named = one if operation in WRITES else two if operation in HOOKS else None
+    return (named or "").lower() in {MIGRATIONS, CALLS}
 
 
 def _missing(cursor: apsw.Cursor, path: Path, tables: Tables) -> tuple[Migration, ...] | None:
@@ -246,8 +261,6 @@ def _missing(cursor: apsw.Cursor, path: Path, tables: Tables) -> tuple[Migration
 
 def _foreign(path: Path, names: Sequence[str], tables: Tables) -> KeiseiError:
     some = ", ".join(f"`{name[:40]}`" for name in sorted(names)[:4])
-    message = (
-        f"{path} was not made by keisei: it has tables ({some}) and no record of the migrations of `{tables.owner}`"
-    )
+    message = f"{path} is no database of `{tables.owner}`: it has tables ({some}) and no record of migrations"
     where = f"set {tables.variable} to a place for a new one" if tables.variable else "name a place for a new one"
     return OperatorError(message, f"{where}; this one is left as it is")

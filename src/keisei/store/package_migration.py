@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 
 from keisei.records.error import OperatorError
 from keisei.records.problem import printable
+from keisei.rules.migration_name import MIGRATION
 from keisei.store.migrate import Migration
 
-NAME = re.compile(r"([0-9]{4})_([a-z0-9][a-z0-9_]{0,99})\.sql", re.ASCII)
 LARGEST = 4 * 1024 * 1024
 """Bytes of one migration."""
 
@@ -56,7 +55,7 @@ def _shown(version: object, name: object) -> str:
 
 
 def _step(folder: Path, name: str) -> Migration:
-    match = NAME.fullmatch(name)
+    match = MIGRATION.fullmatch(name)
     if match is None:
         shown = printable(name[:100])
         raise OperatorError(f"`{shown}` in {folder} is no name of a migration", "call it like 0001_tasks.sql")

@@ -1,5 +1,6 @@
-"""Pipe runs: what a pipe has done so far. Whoever took a run over last writes to it; the others write nothing."""
+"""Pipe runs: what a pipe has done so far. Whoever took a run over last writes to it; others only tell their calls."""
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -39,11 +40,23 @@ ON CONFLICT (run_id, step, place) DO UPDATE SET state = excluded.state, record =
 """
 _RUN = "SELECT status, fence, error, updated_at, record FROM pipe_runs"
 _ONE = f"{_RUN} WHERE run_id = :run_id"
-_NEWEST = f"{_RUN} ORDER BY seq DESC LIMIT :limit"
+_NEWEST = f"{_RUN} WHERE substr(run_id, 1, CAST(:length AS integer)) = :begins ORDER BY seq DESC LIMIT :limit"
 _SIZES = "SELECT length(record) FROM pipe_members WHERE {where} ORDER BY step, place LIMIT :limit"
 _MEMBERS = "SELECT record FROM pipe_members WHERE {where} ORDER BY step, place LIMIT :limit"
 _ALL = "run_id = :run_id"
 _BEHIND = "run_id = :run_id AND step = :step AND place > :after"
+_OVER = "updated_at < :before"  # one that was killed says for ever that it runs
+_OLD = f"""
+SELECT count(*), coalesce(sum(length(record)), 0) + coalesce(sum((
+    SELECT sum(length(member.record)) FROM pipe_members AS member WHERE member.run_id = pipe_runs.run_id
+)), 0) FROM pipe_runs WHERE {_OVER}
+"""  # noqa: S608 - constants
+# Whoever takes one of them over meanwhile waits here, and finds it gone; or is first, and keeps it.
+_CLOSE = f"""
+UPDATE pipe_runs SET fence = fence + 1
+WHERE seq IN (SELECT seq FROM pipe_runs WHERE {_OVER} ORDER BY seq LIMIT :limit) AND {_OVER} RETURNING run_id
+"""  # noqa: S608 - constants
+_FORGET = ("DELETE FROM pipe_members WHERE run_id = :run_id", "DELETE FROM pipe_runs WHERE run_id = :run_id")
 _COUNTS = "SELECT step, state, count(*) FROM pipe_members WHERE run_id = :run_id GROUP BY step, state"
 
 _run = msgspec.json.Decoder(PipeRun).decode
@@ -81,13 +94,17 @@ def take_run(work: Work, run: PipeRun) -> PipeRun:
 
 
 def move_run(work: Work, move: PipeMove) -> bool:
-    """Write members, status and ledger rows. False: the fence is an older one, or nobody knows the run."""
+    """Write members, status and ledger rows.
+
+    False: the fence is an older one, or nobody knows the run; then only the ledger rows of calls were written.
+    """
     asked: dict[str, Any] = {"run_id": known(move.run_id), "fence": whole(move.fence), "now": work.now_us}
     if move.status is None:
         found = work.run(_STAY, asked)
     else:
         found = work.run(_MOVE, {**asked, "status": move.status, "error": maybe_text(move.error)})
     if not found:
+        work.add_ledger([each for each in move.entries if each.kind == "atom_invoked"])  # they took place all the same
         return False
     for member in move.members:
         work.run(_MEMBER, _member_row(move.run_id, member))
@@ -95,15 +112,31 @@ def move_run(work: Work, move: PipeMove) -> bool:
     return True
 
 
+def forget_runs(work: Work, before: datetime, limit: int) -> int:
+    """Remove runs that did not move since, the oldest first, with their members. How many it were."""
+    found = work.run(_CLOSE, {"before": microseconds(before), "limit": bounded(limit)})
+    for (run_id,) in found:
+        for sql in _FORGET:
+            work.run(sql, {"run_id": run_id})
+    return len(found)
+
+
+def read_old_runs(reader: Reader, before: datetime) -> tuple[int, int]:
+    """How many runs did not move since, and how many bytes they take."""
+    ((count, size),) = reader.read(_OLD, {"before": microseconds(before)})
+    return int(count), int(size)
+
+
 def read_run(reader: Reader, run_id: str) -> PipeRun | None:
     """One run. Raises OperatorError for a row that cannot be read."""
     return next((_run_of(row, run_id) for row in reader.read(_ONE, {"run_id": known(run_id)})), None)
 
 
-def read_runs(reader: Reader, limit: int) -> list[PipeRun]:
-    """Runs, newest first; a row that cannot be read is left out."""
+def read_runs(reader: Reader, limit: int, begins: str) -> list[PipeRun]:
+    """Runs whose ids begin so, newest first; a row that cannot be read is left out."""
     found = []
-    for row in reader.read(_NEWEST, {"limit": bounded(limit)}):
+    asked = {"limit": bounded(limit), "begins": known(begins), "length": len(begins)}
+    for row in reader.read(_NEWEST, asked):
         try:
             found.append(_run_of(row, ""))
         except OperatorError:

@@ -40,7 +40,7 @@ from keisei.store.note import note_postgres, prune_postgres
 from keisei.store.notify import NotifyBell
 from keisei.store.order import move_postgres, pause_postgres, request_cancel_postgres
 from keisei.store.outbox import deliver_postgres
-from keisei.store.pipe import begin_run, move_run, take_run
+from keisei.store.pipe import begin_run, forget_runs, move_run, take_run
 from keisei.store.postgres import Postgres
 from keisei.store.progress import progress_postgres
 from keisei.store.runner import beat_postgres, drain_postgres, leave_postgres, register_postgres
@@ -152,8 +152,12 @@ class PostgresStore(Either, Autonomy):
         return self._do(partial(take_run, run=run))
 
     def move_run(self, move: PipeMove) -> bool:
-        """Write members, status and ledger rows of a run at once. False: the fence is an older one."""
+        """Write members, status and ledger rows of a run at once. False: the fence is older; only calls were told."""
         return self._do(partial(move_run, move=move))
+
+    def forget_runs(self, before: datetime, limit: int = 100) -> int:
+        """Remove runs of pipes that did not move since, with their members; how many."""
+        return self._do(partial(forget_runs, before=before, limit=limit))
 
     def _do(self, action: Callable[[Work], T]) -> T:
         return self._reader.transaction(lambda line: action(PostgresWork(line, self._reader.now_us())))

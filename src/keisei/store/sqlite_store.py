@@ -39,7 +39,7 @@ from keisei.store.ledger import SqliteLedger
 from keisei.store.note import note_sqlite, prune_sqlite
 from keisei.store.order import move_sqlite, pause_sqlite, request_cancel_sqlite
 from keisei.store.outbox import deliver_sqlite
-from keisei.store.pipe import begin_run, move_run, take_run
+from keisei.store.pipe import begin_run, forget_runs, move_run, take_run
 from keisei.store.progress import progress_sqlite
 from keisei.store.runner import beat_sqlite, drain_sqlite, leave_sqlite, register_sqlite
 from keisei.store.settle import settle_sqlite
@@ -146,8 +146,12 @@ class SqliteStore(Either, Autonomy):
         return self._do(partial(take_run, run=run))
 
     def move_run(self, move: PipeMove) -> bool:
-        """Write members, status and ledger rows of a run at once. False: the fence is an older one."""
+        """Write members, status and ledger rows of a run at once. False: the fence is older; only calls were told."""
         return self._do(partial(move_run, move=move))
+
+    def forget_runs(self, before: datetime, limit: int = 100) -> int:
+        """Remove runs of pipes that did not move since, with their members; how many."""
+        return self._do(partial(forget_runs, before=before, limit=limit))
 
     def _do(self, action: Callable[[Work], T]) -> T:
         with self._reader.write() as cursor:

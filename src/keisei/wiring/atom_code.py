@@ -5,52 +5,50 @@
 import hashlib
 import os
 import sys
+from typing import Final
 
 from keisei.records.atom_spec import AtomPackage
 from keisei.wiring.file_stamp import is_hot, stamp_of
+from keisei.workers.source import _PASSED_OVER as PASSED_OVER
 
-MOST = 5_000
+MOST: Final = 5_000
 """Files of a package whose bytes are read; of a larger one the stamps count, which change no less."""
+LARGEST: Final = 64 * 1024 * 1024
+"""Bytes of a package that are read; of a larger one the stamps count."""
 Signature = tuple[tuple[str, str], ...]
+"""Every file with its stamp, in order."""
 
 
 class CodeDigest:
     """Digests by folder or program, computed again when a file has another stamp."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Signature, str]] = {}
+        self._known: dict[tuple[str, ...], tuple[Signature, str]] = {}
 
     def of(self, package: AtomPackage, program: str | None) -> str:
-        """sha256 over the sources of a Python package and the interpreter, or over a program. Never raises."""
-        place = program or package.folder if package.language == "program" else _sources(package)
-        signature, hot = _signature(place)
-        known = self._known.get(place)
+        """sha256 over the sources of a Python package and the interpreter, or over a program. Never raises.
+
+        Reads a bounded number of bytes, however large the package is.
+        """
+        places = (program or package.folder,) if package.language == "program" else _sources(package)
+        found = {path: _stat(path) for place in places for path in _files(place)}
+        signature = tuple(sorted((path, "-" if told is None else stamp_of(told)) for path, told in found.items()))
+        known = self._known.get(places)
         if known is not None and known[0] == signature:
             return known[1]
-        digest = _digest(place, signature)
-        if not hot:
-            self._known[place] = (signature, digest)
+        stats = [told for told in found.values() if told is not None]
+        is_read = len(found) <= MOST and sum(told.st_size for told in stats) <= LARGEST
+        digest = _digest(places[0], signature, is_read=is_read)
+        if not any(map(is_hot, stats)):
+            self._known[places] = (signature, digest)
         return digest
 
 
-def _sources(package: AtomPackage) -> str:
-    if package.import_root is None or package.import_name is None:
-        return package.folder
-    return os.path.join(package.import_root, *package.import_name.split("."))
-
-
-def _signature(place: str) -> tuple[Signature, bool]:
-    """Every file with its stamp, in order, and whether one of them changed a moment ago."""
-    stamps: dict[str, str] = {}
-    hot = False
-    for path in _files(place):
-        try:
-            found = os.stat(path)
-        except OSError:
-            stamps[path] = "-"
-            continue
-        stamps[path], hot = stamp_of(found), hot or is_hot(found)
-    return tuple(sorted(stamps.items())), hot
+def _sources(package: AtomPackage) -> tuple[str, ...]:
+    """The folder of its modules, and that of its functions where it stands beside."""
+    root = package.import_root or package.folder
+    own = os.path.join(root, *package.import_name.split(".")) if package.import_name else root
+    return (own,) if package.atoms.startswith(f"{own}/") else (own, package.atoms)
 
 
 def _files(place: str) -> list[str]:
@@ -58,15 +56,22 @@ def _files(place: str) -> list[str]:
         return [place]
     found: list[str] = []
     for folder, below, names in os.walk(place):
-        below[:] = [name for name in below if name[0] != "." and name != "__pycache__"]
+        below[:] = [name for name in below if name[0] != "." and name not in PASSED_OVER]
         found += [os.path.join(folder, name) for name in names if name[0] != "."]
     return found
 
 
-def _digest(place: str, signature: Signature) -> str:
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except OSError:
+        return None
+
+
+def _digest(place: str, signature: Signature, *, is_read: bool) -> str:
     digest = hashlib.sha256(sys.version.encode())
     for path, stamp in signature:
-        content = _content(path) if len(signature) <= MOST else None
+        content = _content(path) if is_read else None
         named = os.path.relpath(path, place)
         digest.update(f"{named}\0{'' if content is not None else stamp}\0".encode("utf-8", "surrogateescape"))
         digest.update(content or b"")

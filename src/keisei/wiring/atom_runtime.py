@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from keisei.engine.invoke import Tools
 from keisei.engine.ports import Store
 from keisei.records.atom_spec import AtomPackage
+from keisei.records.error import OperatorError
 from keisei.records.id import AttemptId
 from keisei.settings import Settings
 from keisei.wiring.atoms import Shelf, open_shelf
@@ -32,9 +33,11 @@ class AtomRuntime:
     """Everything a call needs. What is slow to open is opened when it is first asked for."""
 
     def __init__(self, settings: Settings, shelf: Shelf, home: Home, actor: str, *, most: int = 8) -> None:
-        """`most` is how many processes run atoms side by side at most."""
-        self.settings, self.shelf, self.home, self.actor = settings, shelf, home, actor
-        self._most = most
+        """`actor` calls, or the attempt this process runs in."""
+        self.settings, self.shelf, self.home = settings, shelf, home
+        self.actor = actor if self.attempt_id is None else f"attempt:{self.attempt_id}"
+        self.most = most
+        """How many processes run atoms side by side at most; the crew takes it when it is first asked for."""
 
     @property
     def attempt_id(self) -> AttemptId | None:
@@ -52,7 +55,7 @@ class AtomRuntime:
         from keisei.sandbox.process import open_process  # noqa: PLC0415 - who only lists atoms runs nothing
         from keisei.workers.crew import Crew  # noqa: PLC0415 - as above
 
-        return Crew(open_process=open_process, find_program=self.program, python=sys.executable, most=self._most)
+        return Crew(open_process=open_process, find_program=self.program, python=sys.executable, most=self.most)
 
     @cached_property
     def cache(self) -> "SqliteTransformCache":
@@ -74,16 +77,18 @@ class AtomRuntime:
             environment=environment,
             new_id=new_id,
             now=lambda: datetime.now(UTC),
-            cwd=str(Path.cwd()),
+            cwd=str(working_directory()),
             secrets=(),
         )
 
     def program(self, package: AtomPackage) -> str | None:
         """The program that answers for a package: in KEI_RUNTIME_BIN_DIR, then on PATH. None where there is none."""
-        own = self.settings.program_dir
-        if own is not None and os.path.isfile(own / package.name):  # noqa: PTH113 - never raises
-            return str((own / package.name).absolute())
-        return shutil.which(package.name, path=passed_on().get("PATH", os.defpath))
+        own, path = self.settings.program_dir, passed_on().get("PATH", os.defpath)
+        first = None if own is None else str(own.absolute())
+        found = (first and shutil.which(package.name, path=first)) or shutil.which(package.name, path=path)
+        if found is None and first and os.path.isfile(f"{first}/{package.name}"):  # noqa: PTH113 - never raises
+            return f"{first}/{package.name}"  # not executable: whoever starts it says so
+        return found
 
     def code_sha(self, spec: "AtomSpec") -> str:
         """A digest of the code that answers for an atom."""
@@ -108,7 +113,7 @@ def open_runtime(
     start: Path | None = None,
 ) -> Iterator[AtomRuntime]:
     """The runtime of the project around a folder, closed afterwards. Raises OperatorError, AuthorError."""
-    here = start or Path.cwd()
+    here = start or working_directory()
     home = project_home(settings, here)
     shelf = open_shelf(settings, index_path=home.folder / INDEX, roots=roots, kit_root=kit_root, start=here)
     runtime = AtomRuntime(settings, shelf, home, actor)
@@ -116,6 +121,15 @@ def open_runtime(
         yield runtime
     finally:
         runtime.close()
+
+
+def working_directory() -> Path:
+    """Where this process works. Raises OperatorError where that folder is gone."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        message = "the working directory does not exist any more"
+        raise OperatorError(message, "change to a folder that exists") from error
 
 
 def environment(package: AtomPackage, database: str | None) -> dict[str, str]:

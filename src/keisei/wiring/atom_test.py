@@ -3,7 +3,8 @@
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 
 from keisei.contracts.validator import complaints
 from keisei.engine.invoke import InvokeOrder, Tools, call, follow
+from keisei.engine.ports import Workers
 from keisei.records.atom_spec import AtomPackage, AtomSpec
 from keisei.records.confinement import Confinement, Level, Limits, Machine
 from keisei.records.invocation import InvocationError, Invoked
@@ -30,6 +32,7 @@ from keisei.wiring.package_database import PackageDatabases
 from keisei.wiring.surroundings import passed_on
 from keisei.workers.crew import Crew
 
+MOST_AT_ONCE: Final = 8
 ITEMS: Final = 100
 """How many items of a stream are looked at."""
 ACTOR: Final = "operator:smoke-test"
@@ -89,20 +92,54 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def try_atom(runtime: AtomRuntime, spec: AtomSpec, machine: Machine) -> Iterator[Tried]:
-    """Call every example, one after the other, each in a fresh folder with fresh processes. No ledger row is written.
+def try_atoms(runtime: AtomRuntime, specs: Sequence[AtomSpec], machine: Machine) -> Iterator[Tried]:
+    """Call every example, each in a fresh folder with fresh processes; told in order. No ledger row is written.
 
-    The atom is given none of the package's own variables: no example reaches somebody's account. Raises OperatorError
-    and WorldFault where it cannot be confined or its folder not be made, KeyboardInterrupt where somebody ends it.
+    A few are called at once: an example is a sandbox built and taken down, and one does not know of the other. The atom
+    is given none of the package's own variables: no example reaches somebody's account. Raises OperatorError and
+    WorldFault where it cannot be confined or its folder not be made, KeyboardInterrupt where somebody ends it.
     """
-    for name, value in examples(spec):
-        with _place(runtime, spec, machine) as tools:
+    at_once = min(MOST_AT_ONCE, len(os.sched_getaffinity(0)))
+    bench = _Bench(runtime, machine)
+    with ThreadPoolExecutor(at_once, thread_name_prefix="atom-test") as threads:
+        asked = [(spec, [threads.submit(bench.attempt, spec, *each) for each in examples(spec)]) for spec in specs]
+        try:
+            for spec, attempts in asked:
+                for attempt in attempts:
+                    yield attempt.result()
+                yield from _output_examples(spec)
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            bench.cancel()
+            raise
+
+
+class _Bench:
+    """Where examples are called. Any thread may call one."""
+
+    def __init__(self, runtime: AtomRuntime, machine: Machine) -> None:
+        self._runtime, self._machine = runtime, machine
+        self._running: dict[int, Workers] = {}
+        self._canceled = False
+
+    def attempt(self, spec: AtomSpec, name: str, value: object) -> Tried:
+        """Call one example."""
+        with _place(self._runtime, spec, self._machine) as tools:
+            self._running[id(tools)] = tools.workers
+            if self._canceled:  # said before this one was known
+                tools.workers.cancel()
             order = InvokeOrder(spec=spec, input=value, actor=ACTOR)
             invoked = _first_items(tools, order) if spec.manifest.kind == "stream" else call(tools, order)
+            del self._running[id(tools)]
         if invoked.record.exit_code == CANCELED:
             raise KeyboardInterrupt
-        yield _tried(spec, name, invoked)
-    yield from _output_examples(spec)
+        return _tried(spec, name, invoked)
+
+    def cancel(self) -> None:
+        """End every call there is, and every later one."""
+        self._canceled = True
+        for workers in list(self._running.values()):
+            workers.cancel()
 
 
 def _output_examples(spec: AtomSpec) -> Iterator[Tried]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from keisei.graph.index import Index, Kept
+from keisei.graph.index import FILE, Index, Kept
 from keisei.library.package_installed import Installed, beginning
 from keisei.library.package_place import Place, ground_of, ground_of_root
 from keisei.settings import Settings
@@ -29,7 +29,6 @@ FIELDS = {"atom", "kind", "version", "stability", "summary", "deprecated", "keyw
 NONE: set[str] = set()
 """What is kept of a package's metadata: that they can be used."""
 PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-INDEX = "graph.db"
 
 
 class Findable(Protocol):
@@ -79,8 +78,8 @@ def find_index(settings: Settings, start: Path) -> Path | None:
     for folder in (layer.folder.parent, layer.folder) if layer is not None else ():
         if os.path.lexists(folder / "keisei.toml"):
             name = _project_name(beginning(str(folder / "keisei.toml")))
-            return settings.state_home / name / INDEX if name else None
-    return settings.state_home / "default" / INDEX
+            return settings.state_home / name / FILE if name else None
+    return settings.state_home / "default" / FILE
 
 
 def _project_name(text: str) -> str | None:

@@ -12,9 +12,9 @@ from keisei.graph.index import Index
 from keisei.library.atom_spec import read_spec
 from keisei.library.package import Package, read_place
 from keisei.library.package_place import LONGEST, METADATA, Place, is_name
-from keisei.library.source import Source, read_source
+from keisei.library.source import Source, read_source, shown_path
 from keisei.records.atom_spec import AtomPackage, AtomRow, AtomSpec
-from keisei.records.error import MissingAtom
+from keisei.records.error import AuthorError, MissingAtom
 from keisei.records.problem import Problem
 from keisei.settings import Settings
 from keisei.wiring.atom_code import CodeDigest
@@ -113,9 +113,14 @@ class Shelf:
         self._packages[place] = (package, notes.stamps)
         return package, notes.stamps
 
-    def _missing(self, wanted: str, name: str, place: Place | None) -> MissingAtom:
+    def _missing(self, wanted: str, name: str, place: Place | None) -> MissingAtom | AuthorError:
+        """What to say of an atom that is not there, or whose folder lets nobody see whether it is."""
         if place is not None:
-            names = [f"{place.name}::{file[:-3]}" for file in _pages(place)]
+            try:
+                names = [f"{place.name}::{file[:-3]}" for file in _pages(place)]
+            except OSError as error:
+                message = f"cannot be read: {(error.strerror or str(error)).lower()}"
+                return AuthorError([Problem(code="unreadable", path=shown_path(Path(place.atoms)), message=message)])
             return MissingAtom(f"there is no atom `{wanted}`", nearest(wanted, names) or _list_hint(place.name))
         if not is_name(name):
             hint = f"an id is a package and a verb, as in `kei-task::create`; {_list_hint()}"
@@ -129,10 +134,9 @@ def _list_hint(package: str | None = None) -> str:
 
 
 def _pages(place: Place) -> list[str]:
-    try:
-        return sorted(name for name in os.listdir(place.atoms) if name.endswith(".md"))  # noqa: PTH208 - names only
-    except OSError:
-        return []
+    """Raises OSError."""
+    with os.scandir(place.atoms) as found:
+        return sorted(each.name for each in found if each.name.endswith(".md"))
 
 
 class _Notes:

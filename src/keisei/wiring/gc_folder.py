@@ -84,6 +84,28 @@ def evidence(around: Premises) -> Iterator[Leftover]:
             yield Leftover("evidence", folder.name, size, reason, _erasing(around, attempt, folder))
 
 
+def pipe_runs(around: Premises) -> Iterator[Leftover]:
+    """Runs of pipes that nobody has touched for long, as one: they are rows, and free room in the store."""
+    count, size = around.store.old_runs(around.stale_before)
+    if count:
+        reason = f"they did not move for more than {around.limits.keep_days} days"
+        yield Leftover("pipe", f"{count} run{'' if count == 1 else 's'}", size, reason, _forgetting_runs(around))
+
+
+def _forgetting_runs(around: Premises) -> Callable[[], bool]:
+    def act() -> bool:
+        count, _ = around.store.old_runs(around.stale_before)
+        if not count:
+            return False
+        body: dict[str, object] = {"runs": count, "before": around.stale_before.isoformat()}
+        around.store.append(NewEntry(kind="pipe_runs_removed", actor=around.actor, subject="pipe", body=body))
+        while around.store.forget_runs(around.stale_before):
+            pass
+        return True
+
+    return act
+
+
 def _erasing(around: Premises, attempt: TaskAttempt, folder: Path) -> Callable[[], bool]:
     def act() -> bool:
         # Said before it is done: a row about files that are still there is harmless, the other way round is not.

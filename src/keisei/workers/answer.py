@@ -7,20 +7,24 @@ from keisei.records.atom_spec import AtomSpec
 from keisei.records.error import KeiseiError
 from keisei.records.invocation import Answer, InvocationError
 from keisei.records.launch import Exit
+from keisei.rules.invocation import CANCELED, EXIT, Kind
 
-IO, FAILED, TIMED_OUT, CANCELED = 1, 2, 5, 130
-
-_LONGEST: Final = 4_000
-_EXIT: Final = {"schema-out": FAILED, "atom": FAILED, "timeout": TIMED_OUT}
+LONGEST: Final = 32_768
+"""Characters of a message: more than will be kept of it once the secrets in it are taken out."""
 
 
 def failure(
-    kind: str, message: str, said: str = "", *, code: str | None = None, exit_code: int | None = None
+    kind: Kind, message: str, said: str = "", *, code: str | None = None, exit_code: int | None = None
 ) -> Answer:
     """An answer that says why nothing came out."""
-    text = message[:_LONGEST].encode("utf-8", "replace").decode("utf-8")  # a path may hold what is no text
-    error = InvocationError(kind=kind, code=code, message=text)  # type: ignore[arg-type]
-    return Answer(error=error, exit_code=_EXIT.get(kind, IO) if exit_code is None else exit_code, said=said)
+    text = cut(message).encode("utf-8", "replace").decode("utf-8")  # a path may hold what is no text
+    error = InvocationError(kind=kind, code=code, message=text)
+    return Answer(error=error, exit_code=EXIT[kind] if exit_code is None else exit_code, said=said)
+
+
+def cut(text: str, longest: int = LONGEST) -> str:
+    """A text of some length; where something is left out, that is marked, so that no half of a secret is missed."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def usage(message: str) -> Answer:
@@ -45,7 +49,7 @@ def unloaded(spec: AtomSpec, message: str, said: str) -> Answer:
 
 def of_loading(spec: AtomSpec, told: Answer | None, load_s: float) -> Answer | None:
     """What ended a worker before its function was loaded: the time it takes is another one then."""
-    if told is None or told.error is None or told.error.kind != "timeout":
+    if told is None or not is_late(told):
         return told
     return failure("timeout", f"the function of {spec.id} was not loaded within {load_s:g} s", told.said)
 
@@ -58,6 +62,11 @@ def unstarted(spec: AtomSpec, error: KeiseiError) -> Answer:
 def late(spec: AtomSpec, timeout_s: float, said: str) -> Answer:
     """It did not finish in time, and was ended."""
     return failure("timeout", f"{spec.id} did not finish within {timeout_s:g} s and was ended", said)
+
+
+def is_late(told: Answer | None) -> bool:
+    """Whether its time was up."""
+    return told is not None and told.error is not None and told.error.kind == "timeout"
 
 
 def flooded(spec: AtomSpec, cap: int, said: str) -> Answer:

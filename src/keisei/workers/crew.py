@@ -2,6 +2,7 @@
 
 import secrets
 import sys
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
@@ -20,6 +21,11 @@ from keisei.workers.worker import Ended, Key, Worker, key_of
 
 CAP: Final = 16_777_216
 """How many bytes an output, or one item of a stream, may have."""
+
+LOADING_S: Final = 5.0
+"""The time to import a function, also where the call itself has less."""
+LEAVING_S: Final = 1.0
+"""The time an idle worker has to end by itself."""
 
 _TRIES: Final = 3
 """How many workers a call is handed to before it is believed that none begins with it."""
@@ -46,8 +52,8 @@ class Crew:
     ) -> None:
         """Nothing is started yet.
 
-        `most` processes at once; `cap` bytes of output; `grace_s` between TERM and KILL; `load_s` for importing a
-        function; a worker that had nothing to do for `idle_s` ends.
+        `most` processes at once; `cap` bytes of output; `grace_s` between TERM and KILL; at most `load_s` for importing
+        a function (see `_loading_s`); a worker that had nothing to do for `idle_s` ends.
         """
         self._open_process, self._find_program, self._python = open_process, find_program, python
         self._cap, self._grace_s, self._load_s, self._idle_s = cap, grace_s, load_s, idle_s
@@ -119,7 +125,7 @@ class Crew:
         try:
             self._dismiss([ending] if ending else [])
             worker = self._ready(kept, order)
-            until = worker.begin(order, line, identity)
+            until = worker.begin(order, line, identity, self._loading_s(order))
             told, clean = worker.finish(until, order, identity)
         except Ended as ended:
             return ended.answer
@@ -135,7 +141,7 @@ class Crew:
         for _ in range(_TRIES):
             worker = self._ready(self._pool.borrow(key), order)
             try:
-                until = worker.begin(order, line, identity)
+                until = worker.begin(order, line, identity, self._loading_s(order))
             except BaseException as error:
                 self._rest(worker, clean=False)
                 if isinstance(error, Ended) and error.answer is None:
@@ -149,7 +155,7 @@ class Crew:
             self._streams.pop(id(stream), None)
             self._rest(worker, clean=source.is_clean)
             if source.is_clean and not self._pool.offer(key, worker):
-                worker.leave()
+                self._dismiss([worker])
 
         stream = Stream(order.spec, source, worker.process.cancel, over)
         self._streams[id(stream)] = stream
@@ -204,11 +210,18 @@ class Crew:
         self._steward.say(job.do)
         try:
             self._watch(job.result())
-            worker.load(self._load_s)
+            worker.load(self._loading_s(order))
         except BaseException:
             self._rest(worker, clean=False)
             raise
         return worker
+
+    def _loading_s(self, order: CallOrder) -> float:
+        """How long a function may take to be imported, before a call's own time begins.
+
+        No longer than the call may take, but for a few seconds that a machine under load needs.
+        """
+        return min(self._load_s, max(order.timeout_s, LOADING_S))
 
     def _watch(self, process: Process) -> None:
         """Have it ended by a cancel. One that was said a moment ago is passed on here."""
@@ -234,10 +247,12 @@ class Crew:
         self._dismiss(self._pool.idle(self._idle_s))
 
     def _dismiss(self, workers: list[Worker]) -> None:
+        """See idle ones off, side by side: who asks the steward for something meanwhile waits no longer for many."""
         for worker in workers:
             worker.part()
+        until = time.monotonic() + LEAVING_S
         for worker in workers:
-            worker.leave()
+            worker.leave(until)
 
 
 _TOLD: Final = (Closed, Ended, WorldFault, ValueError)

@@ -14,6 +14,7 @@ from keisei.workers.source import own_folder
 
 SAID: Final = 65_536
 """How many bytes of standard error are kept: the last ones."""
+NO_TEXT: Final = "\N{REPLACEMENT CHARACTER}"
 SAID_CAP: Final = 67_108_864
 """How many bytes of standard error one call may write before it counts as a flood."""
 
@@ -93,8 +94,9 @@ class Inbox:
 
     @property
     def said(self) -> str:
-        """The last part of what it wrote for people."""
-        return self._said[-SAID:].decode("utf-8", "replace")
+        """The last part of what it wrote for people; where something stood before it, that is marked."""
+        text = self._said[-SAID:].decode("utf-8", "replace")
+        return text if self._said_size <= SAID else f"…{text.lstrip(NO_TEXT)}"
 
     def forget(self) -> None:
         """Begin a new call: what was said before is not said in it."""

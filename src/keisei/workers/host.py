@@ -1,9 +1,9 @@
 """Host: the program a Python atom lives in. It stands alone: nothing of keisei is imported here.
 
 It is told on standard input where the function is, loads it once, and then answers one call after another, a JSON line
-each. Both ends of that talk are private descriptors: for the atom standard input is empty, and standard output goes
-where standard error goes. Whatever an atom does to its own process harms its own calls; who drives the host looks from
-outside, and ends it with its whole tree where it is not as it was.
+each. Both ends of that talk are moved out of the way: for the atom standard input is empty, and standard output goes
+where standard error goes; one that looks for them can forge its own answer. Whatever an atom does to its own process
+harms its own calls; who drives the host looks from outside, and ends it with its whole tree where it is not as it was.
 
 Everything the host needs after the first line of an atom's code is held here, so that an atom that patches a module
 patches it for itself.
@@ -40,7 +40,8 @@ from os import chdir, environ, fstat, getpid, nice, umask, waitpid, write
 
 PRIVATE = 20
 MEMORY = 4 << 30
-LONGEST = 2_000
+LONGEST = 16_384
+"""Characters of a message. Who drives the host takes secrets out of it, and shortens it behind that."""
 ENDED = 143
 UMASK = 0o022
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 1, 36, 37
@@ -48,13 +49,16 @@ CODE = re.compile(r"[A-Z][A-Za-z0-9]{0,63}")
 LIMITS = tuple(getattr(resource, f"RLIMIT_{name}") for name in ("CPU", "FSIZE", "DATA", "NPROC", "NOFILE", "AS"))
 STRICT = (False, False, False)
 """Keys are not sorted, none is left out, and NaN is no number."""
+HOLDERS = (dict, list, tuple)
+KEPT_S, FEW = 90 * 86_400, 100
+"""How long the answer of a keyed call is kept, and how many older ones a call takes away."""
 OF_ONE_CALL = ("KEISEI_INVOCATION_ID", "KEISEI_DEADLINE")
 
 TYPE_CHECKING = False  # `typing` takes longer to import than everything else here
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.abc import PathEntryFinder
-    from types import ModuleType
+    from types import ModuleType, TracebackType
     from typing import Any, BinaryIO, NoReturn
 
 prctl = ctypes.CDLL(None).prctl
@@ -66,7 +70,23 @@ getrlimit, getresuid = resource.getrlimit, os.getresuid
 def json_text(value: object) -> bytes:
     """One line of JSON. Raises ValueError, TypeError or RecursionError for what JSON cannot carry."""
     encode = c_make_encoder({}, _refuse, encode_basestring, None, ":", ",", *STRICT)
-    return "".join(encode(value, 0)).encode("utf-8")
+    text = "".join(encode(value, 0)).encode("utf-8")
+    _check_keys(value)  # behind the encoder, which finds out what holds itself
+    return text
+
+
+def _check_keys(value: object) -> None:
+    """Raises TypeError for a key that is no text: 1 and "1" would become one key, and one value would be lost."""
+    ahead = [value]
+    while ahead:
+        each = ahead.pop()
+        if isinstance(each, dict):
+            for key in each:
+                if not isinstance(key, str):
+                    raise TypeError(f"a key of type {type(key).__name__} is no text")
+            ahead += [inner for inner in each.values() if isinstance(inner, HOLDERS)]
+        elif isinstance(each, HOLDERS):
+            ahead += [inner for inner in each if isinstance(inner, HOLDERS)]
 
 
 def _refuse(value: object) -> NoReturn:
@@ -95,6 +115,7 @@ class Context:
         self.deadline = unix_time() + order["timeout_s"]
         """When the call is ended, in unix seconds."""
         self._host = host
+        self._is_answered = False
 
     def remaining_s(self) -> float:
         """How many seconds are left."""
@@ -118,7 +139,12 @@ class Context:
         return self._host.connection(self.database_path)
 
     def once(self, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any JSON
-        """What `work(db)` returned, in one transaction: under one invocation id it is done once and told again."""
+        """What `work(db)` returned, in one transaction: under one invocation id it is done once and told again.
+
+        There is one answer to a call: a second use of it in the same call raises RuntimeError.
+        """
+        if self._is_answered:
+            raise RuntimeError("context.once is for the whole of a call: do everything in one function")
         db = self.database()
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -131,19 +157,22 @@ class Context:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
+        self._is_answered = True
         return output
 
     def _first(self, db: Any, work: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any JSON
         output = work(db)
         if not db.in_transaction:
             raise RuntimeError("the work given to context.once must not end the transaction it runs in")
+        now = unix_time()
+        db.execute(
+            "DELETE FROM keisei_calls WHERE invocation_id IN"
+            " (SELECT invocation_id FROM keisei_calls WHERE called_at < ? LIMIT ?)",
+            (stamp(now - KEPT_S), FEW),
+        )
         db.execute(
             "INSERT INTO keisei_calls (invocation_id, output, called_at) VALUES (?, ?, ?)",
-            (
-                self.invocation_id,
-                json_text(output).decode("utf-8"),
-                time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            ),
+            (self.invocation_id, json_text(output).decode("utf-8"), stamp(now)),
         )
         return output
 
@@ -362,8 +391,8 @@ class Host:
         try:
             import traceback  # noqa: PLC0415 - most calls need none
 
-            text = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-20, chain=False))
-            write(self._said, text.encode("utf-8", "replace")[-16_384:])
+            text = "".join(traceback.format_exception(type(error), error, own_part(error), limit=-20, chain=False))
+            write(self._said, (text if len(text) <= LONGEST else f"…{text[-LONGEST:]}").encode("utf-8", "replace"))
         except BaseException:  # noqa: BLE001 - an exception that cannot be printed
             return
 
@@ -376,6 +405,11 @@ class Host:
         rest = memoryview(data)
         while rest:
             rest = rest[write(self._answers, rest) :]
+
+
+def stamp(seconds: float) -> str:
+    """A time as it stands in the database; the later one is the greater text."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 class Homeless(Exception):
@@ -459,10 +493,19 @@ def coded(error: BaseException) -> str | None:
     return str(code) if isinstance(code, str) and CODE.fullmatch(code) else None
 
 
+def own_part(error: BaseException) -> TracebackType | None:
+    """Where it came from, without the way there through this file and the importing; None where that is all."""
+    part = error.__traceback__
+    while part is not None and part.tb_frame.f_code.co_filename.startswith((__file__, "<frozen importlib")):
+        part = part.tb_next
+    return part
+
+
 def shown(error: BaseException) -> str:
     """What an exception says of itself, as far as it can."""
     try:
-        return str(error)[:LONGEST].encode("utf-8", "replace").decode("utf-8")
+        text = str(error)
+        return (text if len(text) <= LONGEST else f"{text[:LONGEST]}…").encode("utf-8", "replace").decode("utf-8")
     except BaseException:  # noqa: BLE001 - a hostile one
         return ""
 

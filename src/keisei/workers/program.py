@@ -11,25 +11,25 @@ import msgspec
 from keisei.records.atom_spec import AtomSpec
 from keisei.records.invocation import Answer, CallOrder
 from keisei.records.launch import Exit, Launch
+from keisei.rules.invocation import EXIT
 from keisei.workers import answer
 from keisei.workers.frame import Inbox
-from keisei.workers.process import Process, Starter, kill, stop
+from keisei.workers.held import Held
+from keisei.workers.process import Process, Starter, kill
 
 _TURN_S: Final = 60.0
 _CODED: Final = re.compile(r"^([A-Z][A-Za-z0-9]{0,63}): (.*)$", re.MULTILINE)
-_LINE: Final = 500
+_LINE: Final = 16_384
 _JSON: Final = msgspec.json.Decoder()
 
 
-class Program:
+class Program(Held):
     """One program at one call. Used by one thread."""
 
     def __init__(self, order: CallOrder, cap: int) -> None:
         """Nothing is started yet."""
+        super().__init__(Inbox(cap))
         self._order, self._spec = order, order.spec
-        self._inbox = Inbox(cap)
-        self._process: Process | None = None
-        self._end: Exit | None = None
 
     def start(self, program: str, data: bytes, open_process: Starter, grace_s: float) -> Process:
         """Start it with its input. Raises WorldFault."""
@@ -72,33 +72,6 @@ class Program:
         """A line of a stream is no JSON: it is ended."""
         self.end()
         return answer.unfit(self._spec, "an item is no JSON", self._inbox.said)
-
-    def stop(self) -> None:
-        """End it in order. Safe to say twice."""
-        if self._process is not None and self._end is None:
-            self._end = stop(self._process)
-
-    def end(self) -> None:
-        """End its whole tree at once. Safe to say twice."""
-        if self._process is not None and self._end is None:
-            self._end = kill(self._process)
-
-    @property
-    def is_started(self) -> bool:
-        """Whether there is a process."""
-        return self._process is not None
-
-    @property
-    def process(self) -> Process:
-        """Its process. Raises RuntimeError where it was not started."""
-        if self._process is None:
-            raise RuntimeError("the program was not started")
-        return self._process
-
-    @property
-    def said(self) -> str:
-        """What it wrote for people."""
-        return self._inbox.said
 
     def _line(self) -> bytes | None:
         """The next line, the last one with or without its end. None at the end, also where it was ended."""
@@ -144,11 +117,11 @@ class Program:
 
 def _exited(spec: AtomSpec, code: int, said: str, text: bytes) -> Answer:
     """What an exit code other than 0 says."""
-    if code == answer.FAILED:
+    if code == EXIT["atom"]:
         own, message = _own_error(said, text)
         return answer.own_error(own, message, said)
     line = _first_line(said)
-    if code == answer.IO:
+    if code == EXIT["io"]:
         return answer.failure("io", f"{spec.id}: {line or 'its program failed and did not say why'}", said)
     return answer.failure(
         "io", f"the program of {spec.id} ended with exit code {code}" + (f": {line}" if line else ""), said
@@ -162,7 +135,7 @@ def _own_error(said: str, text: bytes) -> tuple[str | None, str]:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 return _json_error(_JSON.decode(candidate))
     if found := _CODED.search(said):
-        return found[1], found[2].strip()[:_LINE]
+        return found[1], answer.cut(found[2].strip(), _LINE)
     return None, _first_line(said)
 
 
@@ -172,8 +145,8 @@ def _json_error(told: Any) -> tuple[str | None, str]:  # noqa: ANN401 - any JSON
         raise msgspec.DecodeError("no error in it")
     code, message = error.get("code"), error.get("message")
     known = isinstance(code, str) and _CODED.match(f"{code}: ") is not None
-    return (str(code) if known else None), message if isinstance(message, str) else json.dumps(error)[:_LINE]
+    return (str(code) if known else None), message if isinstance(message, str) else answer.cut(json.dumps(error), _LINE)
 
 
 def _first_line(said: str) -> str:
-    return next((line.strip()[:_LINE] for line in said.splitlines() if line.strip()), "")
+    return next((answer.cut(line.strip(), _LINE) for line in said.splitlines() if line.strip()), "")

@@ -4,14 +4,15 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from keisei.records.invocation import Answer, CallOrder
 from keisei.records.launch import Exit, Launch
 from keisei.workers import answer
 from keisei.workers.frame import Frame, Inbox, decoded, setup_line
+from keisei.workers.held import Held
 from keisei.workers.look import Look, is_as_before, look
-from keisei.workers.process import Process, Starter, kill, stop
+from keisei.workers.process import Process, Starter
 from keisei.workers.source import Sources
 
 HOST: Final = os.fspath(Path(__file__).with_name("host.py"))
@@ -19,10 +20,10 @@ CALLS: Final = 1_000
 """How many calls one process answers before a new one takes its place."""
 
 _FOREVER_S: Final = 1e9
-_BEGIN_S, _FIRST_S, _BYTES_PER_S = 3.0, 30.0, 1e7
+_BEGIN_S, _BYTES_PER_S = 3.0, 1e7
 """How long an idle host may take to say that it begins. Where it does not, the call is given to another one."""
-_LEAVE_S: Final = 1.0
-_FRAME: Final = 8_192
+_FRAME: Final = 131_072
+"""What may stand around an output, or in its place: a message, each character of it escaped."""
 _PIECES: Final = 64
 _OF_ONE_CALL: Final = frozenset({"KEISEI_INVOCATION_ID", "KEISEI_DEADLINE"})
 
@@ -44,20 +45,18 @@ def key_of(order: CallOrder) -> Key:
     return order.spec.function or "", lasting
 
 
-class Worker:
+class Worker(Held):
     """A host with an atom in it. Used by one thread at a time."""
 
     def __init__(self, order: CallOrder, cap: int) -> None:
         """Nothing is started yet; what its sources are is noted before anything is loaded from them."""
+        super().__init__(Inbox(cap, _FRAME))
         self.idle_since = 0.0
         self._spec = order.spec
         self._sources = Sources(order.spec)
-        self._inbox = Inbox(cap, _FRAME)
         self._cap = cap
         self._calls = 0
-        self._process: Process | None = None
         self._before: Look | None = None
-        self._end: Exit | None = None
 
     def start(self, order: CallOrder, open_process: Starter, python: str, grace_s: float) -> Process:
         """Start the host. Raises WorldFault."""
@@ -92,17 +91,23 @@ class Worker:
         alive = self.process.pump(0)
         return alive and not self._inbox.flooded and self._inbox.take() is None and self._sources.are_unchanged()
 
-    def begin(self, order: CallOrder, line: bytes, identity: str) -> float:
-        """Hand a call over, and say when its time is up. Raises Ended; its answer is None where it never began."""
+    def begin(self, order: CallOrder, line: bytes, identity: str, first_s: float) -> float:
+        """Hand a call over, and say when its time is up. Raises Ended; its answer is None where it never began.
+
+        One that never answered yet may be slow, and has `first_s`: another one would be no quicker.
+        """
         self._calls += 1
+        is_first = self._calls == 1
+        patience_s = (first_s if is_first else _BEGIN_S) + len(line) / _BYTES_PER_S
         self._inbox.forget()
         self.process.write(line)
         try:
-            frame = self._frame(time.monotonic() + self._patience_s(line), order.timeout_s)
+            frame = self._frame(time.monotonic() + patience_s, order.timeout_s)
             if frame.kind != "begun" or frame.id != identity:
                 self._lie()
         except Ended as ended:
-            if answer.is_canceled(ended.answer) or self._has_begun(identity):
+            is_late = is_first and answer.is_late(ended.answer)
+            if is_late or answer.is_canceled(ended.answer) or self._has_begun(identity):
                 raise
             raise Ended(None) from None
         return time.monotonic() + order.timeout_s
@@ -112,6 +117,8 @@ class Worker:
         frame = self._frame(until, order.timeout_s)
         if frame.id != identity or frame.kind not in {"item", "done", "failed"}:
             self._lie()
+        if frame.kind == "item" and time.monotonic() > until:  # there is always another one of a stream that is fast
+            self._expire(order.timeout_s)
         return frame
 
     def finish(self, until: float, order: CallOrder, identity: str) -> tuple[Answer, bool]:
@@ -136,45 +143,16 @@ class Worker:
             return False
         return self._inbox.take() is None and is_as_before(self.process.pid, self._before)
 
-    def end(self) -> None:
-        """End its whole tree at once. Safe to say twice."""
-        if self._process is not None and self._end is None:
-            self._end = kill(self._process)
-
-    def stop(self) -> None:
-        """End it in order: what runs is interrupted and has the grace time. Safe to say twice."""
-        if self._process is not None and self._end is None:
-            self._end = stop(self._process)
-
     def part(self) -> None:
-        """Tell an idle one that there is nothing more to do; `end` is next."""
+        """Tell an idle one that there is nothing more to do; `leave` is next."""
         if self._process is not None and self._end is None:
             self._process.close_stdin()
 
-    def leave(self) -> None:
-        """See an idle one off: it ends by itself where it can, and its tree with it."""
-        self.part()
-        until = time.monotonic() + _LEAVE_S
+    def leave(self, until: float) -> None:
+        """See an idle one off: it ends by itself where it can until then, and its tree with it."""
         while self._end is None and (left := until - time.monotonic()) > 0 and self.process.pump(left):
             pass
         self.end()
-
-    @property
-    def is_started(self) -> bool:
-        """Whether there is a process."""
-        return self._process is not None
-
-    @property
-    def process(self) -> Process:
-        """Its process. Raises RuntimeError where it was not started."""
-        if self._process is None:
-            raise RuntimeError("the worker was not started")
-        return self._process
-
-    @property
-    def said(self) -> str:
-        """What it wrote for people."""
-        return self._inbox.said
 
     def _frame(self, until: float, timeout_s: float) -> Frame:
         line = self._inbox.take()
@@ -186,14 +164,15 @@ class Worker:
             alive = self.process.pump(max(0.0, left))
             line = self._inbox.take() if alive else self._last()
             if line is None and left <= 0 and not self._inbox.flooded:
-                self.stop()
-                raise Ended(answer.late(self._spec, timeout_s, self._inbox.said))
+                self._expire(timeout_s)
         try:
             frame = decoded(line)
         except RecursionError:
             self.end()
             raise Ended(answer.unfit(self._spec, "the output is nested too deeply", self._inbox.said)) from None
-        return frame or self._lie()
+        if frame is None:
+            self._lie()
+        return frame
 
     def _last(self) -> bytes:
         """A line that was written before the process ended. Raises Ended where there is none, or it was asked to."""
@@ -203,10 +182,6 @@ class Worker:
         if line is None:
             raise Ended(self._gone(self._end))
         return line
-
-    def _patience_s(self, line: bytes) -> float:
-        """How long it may take to begin. One that never answered yet may be slow; one that did may be stuck."""
-        return (_BEGIN_S if self._calls > 1 else _FIRST_S) + len(line) / _BYTES_PER_S
 
     def _has_begun(self, identity: str) -> bool:
         """Whether it began after all, in the moment it was ended. Where that cannot be told, it has."""
@@ -222,7 +197,11 @@ class Worker:
             return answer.flooded(self._spec, self._inbox.flooded, self._inbox.said)
         return answer.gone(self._spec, end, self._inbox.said)
 
-    def _lie(self) -> "Frame":
+    def _expire(self, timeout_s: float) -> NoReturn:
+        self.stop()
+        raise Ended(answer.late(self._spec, timeout_s, self._inbox.said))
+
+    def _lie(self) -> NoReturn:
         self.end()
         raise Ended(answer.lied(self._spec, self._inbox.said))
 

@@ -536,13 +536,13 @@ CASES = [
         "schema-example-does-not-fit",
         "example-mismatch",
         (INPUT, '{"text": "Buy milk"}', '{"text": ‸7}'),
-        says='the example does not fit: 7 is not of type "string"',
+        says="the example does not fit: `text` must be a string, not an integer",
     ),
     case(
         "schema-example-does-not-fit-by-reference",
         "example-mismatch",
         (OUTPUT, '{"id": 7}', '{"id": ‸"seven"}'),
-        says='the example does not fit: "seven" is not of type "integer"',
+        says="the example does not fit: `id` must be an integer, not a string",
     ),
     case("schema-refers-to-http", "bad-schema", (OUTPUT, '"id.json"', '"https://example.org/id.json"')),
     case(

@@ -34,6 +34,11 @@ SCALAR = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+# Nearly every line is one of these two, and is read at once; whatever is not takes the way piece by piece.
+PAIR = re.compile(r"""([A-Za-z0-9_-]++)[ \t]*+=[ \t]*+("(?!"")[^"\\\r\n]*+"|'(?!'')[^'\r\n]*+'|[^"'\[\]{},\#\r\n]++)""")
+LIST_HEADER = re.compile(r"\[\[([A-Za-z0-9_-]++)\]\]")
+BETWEEN = re.compile(r"(?:[ \t\r\n,]++|#[^\n]*+)*")
+
 Part = tuple[str, int]
 """One name of a dotted key, and its offset."""
 
@@ -71,13 +76,27 @@ class _Scanner:
             self._take(BLANK)
 
     def _read_statement(self) -> None:
+        if self._read_pair(self._table):
+            return
         if self._peek() == "[":
             self._table = self._read_header()
         else:
             self._read_value(self._read_key(self._table))
 
+    def _read_pair(self, table: Place) -> bool:
+        """Read a plain key with a plain value at once; False where there is none."""
+        found = PAIR.match(self._text, self._at)
+        if found is None:
+            return False
+        table.add(found[1], key=found.start(), value=found.start(2))
+        self._at = found.end()
+        return True
+
     def _read_header(self) -> Place:
         start = self._at
+        if found := LIST_HEADER.match(self._text, start):
+            self._at = found.end()
+            return _append(self.root, (found[1], start + 2), start)
         is_list = self._take(HEADER).startswith("[[")
         *parents, last = self._read_parts()
         self._take(HEADER_END)
@@ -105,7 +124,7 @@ class _Scanner:
     def _read_value(self, place: Place) -> None:
         self._begin(place)
         while self._open:
-            self._take(BLANK)
+            self._take(BETWEEN)
             self._read_inside()
 
     def _begin(self, place: Place) -> None:
@@ -125,9 +144,7 @@ class _Scanner:
         if mark in ("]", "}"):
             self._open.pop()
             self._at += 1
-        elif mark == ",":
-            self._at += 1
-        else:
+        elif is_list or not self._read_pair(place):
             self._begin(place.append(key=self._at) if is_list else self._read_key(place))
 
     def _peek(self) -> str:

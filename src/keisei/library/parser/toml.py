@@ -7,8 +7,9 @@ from typing import Any
 from keisei.library.locate import Position, position_at
 from keisei.library.parser import Fault, Unparsed, long_number, lower_first, too_deep
 
+MOST_DOTS = 65
 NAME = r"(?:[A-Za-z0-9_-]++|\"[^\"\n]*\"|'[^'\n]*')"
-LONG_KEY = re.compile(rf"(?:^|[{{,])[ \t]*+\[{{0,2}}+[ \t]*+((?:{NAME}[ \t]*+\.[ \t]*+){{65}})", re.MULTILINE)
+LONG_KEY = re.compile(rf"(?:^|[{{,])[ \t]*+\[{{0,2}}+[ \t]*+((?:{NAME}[ \t]*+\.[ \t]*+){{{MOST_DOTS}}})", re.MULTILINE)
 """A dotted key of more parts than anybody nests; tomllib takes quadratic time for it."""
 LONG_NUMBER = re.compile(r"[0-9_]{4300,}")
 TWICE = ("cannot overwrite", "cannot declare", "duplicate inline")
@@ -16,7 +17,7 @@ TWICE = ("cannot overwrite", "cannot declare", "duplicate inline")
 
 def parse(text: str) -> Any:  # noqa: ANN401 - any data
     """The data. Raises Unparsed."""
-    if found := LONG_KEY.search(text):
+    if _has_long_lines(text) and (found := LONG_KEY.search(text)):
         raise too_deep(position_at(text, found.start(1)))
     try:
         return tomllib.loads(text)
@@ -27,6 +28,11 @@ def parse(text: str) -> Any:  # noqa: ANN401 - any data
     except ValueError as error:
         number = LONG_NUMBER.search(text)
         raise long_number(position_at(text, number.start() if number else 0)) from error
+
+
+def _has_long_lines(text: str) -> bool:
+    """Whether some line has as many dots as a key that is too long."""
+    return any(line.count(".") >= MOST_DOTS for line in text.split("\n"))
 
 
 def _fault(told: str, text: str) -> Fault:

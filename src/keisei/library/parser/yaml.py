@@ -4,10 +4,8 @@ import re
 from typing import Any
 
 import ryaml
-import yaml
 
 from keisei.library.locate import Position
-from keisei.library.locate.yaml import first_compound_key, first_duplicate
 from keisei.library.parser import DEPTH, Fault, Unparsed, lower_first
 
 BRACKETS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|#[^\n]*|[\[\]{}]", re.DOTALL)
@@ -29,6 +27,8 @@ def parse(text: str) -> Any:  # noqa: ANN401 - any data
 
 
 def _fault(told: str, text: str) -> Fault:
+    from keisei.library.locate.yaml import first_compound_key, first_duplicate  # noqa: PLC0415 - only a broken page pays
+
     if "duplicate entry" in told:
         return Fault("duplicate-key", first_duplicate(text) or START, "this key is already there")
     if "unhashable type" in told:
@@ -55,6 +55,8 @@ def _is_bomb(text: str) -> bool:
     """Whether aliases repeat more than a person writes. ryaml counts repeated nodes, not how long their texts are."""
     if ALIAS.search(text) is None:
         return False
+    import yaml  # noqa: PLC0415 - slow to import, and almost no page has an alias
+
     aliases = 0
     try:
         for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):

@@ -1,6 +1,7 @@
 """Pipe runs: one writer at a time, members and ledger rows at once, and everything comes back as it was."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -102,8 +103,11 @@ def pipe_runs_are_listed_newest_first(desk: Desk) -> None:
     assert desk.store.pipe_runs() == runs[::-1]
     assert desk.store.pipe_runs(limit=2) == runs[:0:-1]
     assert desk.store.pipe_runs(limit=-1) == []
+    assert desk.store.pipe_runs(begins=runs[1].run_id) == [runs[1]]
+    assert desk.store.pipe_runs(begins=runs[1].run_id[:1]) == runs[::-1]
     for text in (*DOUBTFUL.values(), LONG, "nobody"):
         assert desk.store.pipe_run(text) is None
+        assert desk.store.pipe_runs(begins=text) == ([] if text else runs[::-1])
         assert desk.store.members(text) == desk.store.members(runs[0].run_id, text) == []
         assert desk.store.member_counts(text) == {}
         assert not desk.store.move_run(PipeMove(run_id=text, fence=1))
@@ -178,19 +182,20 @@ def a_pipe_run_takes_every_status_with_its_reason(desk: Desk) -> None:
 
 
 @promise
-def whoever_lost_a_pipe_run_writes_nothing(desk: Desk) -> None:
-    """Neither members, nor status, nor ledger rows; nor does it take the run back unseen."""
+def whoever_lost_a_pipe_run_only_tells_its_calls(desk: Desk) -> None:
+    """It writes neither members nor status, of ledger rows those of calls; nor does it take the run back unseen."""
     run = begun(desk)
     assert desk.store.move_run(moving(run, member(0)))
     taken = desk.another().take_run(run)
 
-    before = state_of(desk, run)
-    assert not desk.store.move_run(moving(run, member(0, "failed"), member(1), status="failed", entries=(told("x"),)))
+    *before, ledger = state_of(desk, run)
+    rows = (told("x"), replace(told(run.run_id), kind="pipe_finished"))
+    assert not desk.store.move_run(moving(run, member(0, "failed"), member(1), status="failed", entries=rows))
     assert not desk.store.move_run(replace(moving(taken, member(1)), fence=3))
     assert not desk.store.move_run(replace(moving(taken, member(1)), fence=2**70))
     with refused():
         desk.store.take_run(run)
-    assert state_of(desk, run) == before
+    assert state_of(desk, run) == (*before, [*ledger, ("atom_invoked", "x")])
 
     assert desk.store.move_run(moving(taken, member(1)))
     assert [found.index for found in every(desk, run)] == [0, 1]
@@ -273,3 +278,49 @@ def outputs_are_kept_as_they_are(desk: Desk) -> None:
     assert desk.store.move_run(moving(run, *(member(index, output=each) for index, each in enumerate(outputs))))
 
     assert [found.output for found in every(desk, run)] == outputs
+
+
+@promise
+def runs_that_did_not_move_for_long_are_forgotten(desk: Desk) -> None:
+    """With their members, the oldest first, whatever they say of themselves; later ones stay, and the ledger does."""
+    runs = {status: begun(desk) for status in STATUSES}
+    for status, run in runs.items():
+        assert desk.store.move_run(moving(run, member(0), member(1), status=status))
+    desk.clock.advance(10)
+    before = desk.clock.now()
+    late = begun(desk)
+    assert desk.store.move_run(moving(late, member(0), status="completed"))
+    ledger = desk.ledger()
+    count, size = desk.store.old_runs(before)
+
+    assert (count, size > 0) == (len(STATUSES), True)
+    assert desk.store.forget_runs(before, limit=5) == 5  # noqa: PLR2004 - as asked
+    assert desk.store.member_counts(runs["blocked"].run_id) == {("fetch", "done"): 2}
+    assert (desk.store.forget_runs(before), desk.store.forget_runs(before)) == (1, 0)
+
+    assert [run.run_id for run in desk.store.pipe_runs()] == [late.run_id]
+    assert desk.store.member_counts(late.run_id) == {("fetch", "done"): 1}
+    assert not desk.store.member_counts(runs["completed"].run_id)
+    assert desk.ledger() == ledger
+    assert desk.store.old_runs(before) == (0, 0)
+
+
+@promise
+def a_run_is_forgotten_or_taken_over_and_never_both(desk: Desk) -> None:
+    """Whoever takes it over has all of its members, or is told that it is gone."""
+    run = begun(desk)
+    assert desk.store.move_run(moving(run, member(0), status="failed"))
+    desk.clock.advance(10)
+    before = desk.clock.now()
+
+    def move(store: Any, number: int) -> None:  # noqa: ANN401 - a store
+        if number % 2:
+            store.forget_runs(before)
+            return
+        with suppress(IllegalMove):
+            store.take_run(run)
+
+    at_once(move, [desk.another() for _ in range(PARTIES)], range(PARTIES))
+
+    kept = desk.store.pipe_run(run.run_id)
+    assert sum(desk.store.member_counts(run.run_id).values()) == (0 if kept is None else 1)
