@@ -3,7 +3,9 @@
 import pytest
 
 from keisei.library.atom import atom_ids, check_package, misplaced
+from keisei.library.atom_spec import read_spec
 from keisei.library.package import read_package
+from keisei.records.error import AuthorError
 from tests.library.note_package import CODE, PAGE, PYPROJECT, input_schema, write_note
 
 
@@ -134,3 +136,18 @@ def test_one_broken_key_hides_nothing_else(tmp_path):
     page = PAGE.replace("http_analog: 422", "http_analog: 42").replace('"1.2.0"', "1.1.0").replace("keyed: true\n", "")
 
     assert [code for code, *_ in told(write_note(tmp_path, page=page))] == ["wrong-value", "version-mismatch"]
+
+
+@pytest.mark.parametrize("pattern", ["^.{1,2000}$", "^.{1,100000}$"])
+def test_lint_and_calls_agree_on_what_can_be_compiled(tmp_path, pattern):
+    text = {"type": "string", "pattern": pattern}
+    package = write_note(tmp_path, given=input_schema(properties={"text": text}))
+
+    linted = [code for code, *_ in told(package)]
+    try:
+        read_spec(package, "add")
+        called = []
+    except AuthorError as error:
+        called = [problem.code for problem in error.problems]
+
+    assert linted == called == ([] if "2000" in pattern else ["bad-schema"])

@@ -133,8 +133,9 @@ def test_tables_of_somebody_else_need_that_package_and_one_database(house, case)
         house.databases().database(second)
 
 
-def test_a_program_without_migrations_makes_its_own_tables(house):
-    package = house.package("kei-task", steps=None, language="program", migrations_dir="migrations")
+@pytest.mark.parametrize("more", [{"steps": None}, {"schema_version": 3}], ids=["none", "others"])
+def test_a_program_without_migrations_or_with_others_makes_its_own_tables(house, more):
+    package = house.package("kei-task", language="program", migrations_dir="migrations", **more)
     databases = house.databases()
     found = databases.database(package)
 

@@ -10,7 +10,7 @@ import click
 from keisei.cli.json_input import NotJson, json_of
 from keisei.cli.output import emit_json, json_option
 from keisei.cli.surroundings import settings
-from keisei.records.atom import AtomKind
+from keisei.records.atom import AtomKind, Backend
 from keisei.records.error import MissingAtom, OperatorError
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 LARGEST = 16_384
 """Bytes of an example."""
-BACKENDS = ("sqlite", "filesystem", "memory", "remote")
 
 
 @click.command("new")
@@ -32,7 +31,9 @@ BACKENDS = ("sqlite", "filesystem", "memory", "remote")
 @click.option("--output-example", metavar="JSON|@FILE|-", help="An output, of a stream an item.")
 @click.option("--error", "errors", multiple=True, metavar="Code:analog:description", help="A way it fails.")
 @click.option("--effect", "effects", multiple=True, metavar="op:domain", help="What it touches.")
-@click.option("--backend", type=click.Choice(BACKENDS), help="Where a new package keeps its state; else memory.")
+@click.option(
+    "--backend", type=click.Choice(get_args(Backend)), help="Where a new package keeps its state; else memory."
+)
 @click.option("--dry-run", is_flag=True, help="Show the files; write nothing.")
 @json_option
 def command(atom_id: str, folder: Path | None, dry_run: bool, as_json: bool, **asked: Any) -> int:  # noqa: ANN401 - as click hands them over

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from keisei.cli.atom_show import found_atom
 from keisei.cli.output import emit_json, json_option
 from keisei.cli.surroundings import kit_root_option, root_option, settings, warn
 from keisei.contracts.check import data_of
-from keisei.records.error import MissingAtom
 from keisei.records.problem import printable
 
 if TYPE_CHECKING:
@@ -71,10 +71,7 @@ def _specs(runtime: "AtomRuntime", atom_ids: Sequence[str]) -> "tuple[list[AtomS
         warn(problem)
     for each in dict.fromkeys(wanted):
         try:
-            specs.append(runtime.shelf.atom(each))
-        except MissingAtom as error:
-            say_error(error)
-            raise click.exceptions.Exit(FAILED) from error
+            specs.append(found_atom(runtime.shelf, each))
         except AuthorError as error:
             say_error(error)
             broken += 1

@@ -6,9 +6,9 @@ value are too large to be followed, everything is a secret.
 
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote
 
 from keisei.contracts.check import Path
+from keisei.contracts.pointer import followed
 
 MARK: Final = "writeOnly"
 UNFOLDED: Final = 100_000
@@ -87,7 +87,7 @@ class _Counter:
             return 1
         if reference not in self._known:
             self._open.add(reference)
-            self._known[reference] = self.parts(_referred(self._root, reference))
+            self._known[reference] = self.parts(followed(self._root, reference))
             self._open.discard(reference)
         return self._known[reference]
 
@@ -167,26 +167,10 @@ def _holds(node: object, key: str) -> bool:
 
 
 def _followed(root: dict[str, Any], reference: str) -> object:
-    found = _referred(root, reference)
+    found = followed(root, reference)
     if found is None:
         raise _TooLargeError
     return found
-
-
-def _referred(root: dict[str, Any], reference: str) -> object:
-    """What a reference inside the schema leads to; None where that cannot be said."""
-    if not reference.startswith("#") or (reference != "#" and not reference.startswith("#/")):
-        return None
-    node: Any = root
-    for part in unquote(reference).split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
-            node = node[int(key)]
-        elif isinstance(node, dict) and key in node:
-            node = node[key]
-        else:
-            return None
-    return node
 
 
 def _at(value: Any, path: Path) -> Any:  # noqa: ANN401 - any JSON

@@ -18,7 +18,7 @@ from keisei.records.problem import printable
 if TYPE_CHECKING:
     import jsonschema_rs
 
-__all__ = ["complaints", "secret_values"]
+__all__ = ["complaints", "secret_values", "unusable"]
 
 KEPT: Final = 512
 """Compiled schemas that are kept; the one asked for longest ago goes first."""
@@ -31,7 +31,8 @@ MANY: Final = 200_000
 BACKTRACKS: Final = 10_000
 TEXT: Final = 65_536
 """Characters a value may hold where a pattern looks around."""
-PATTERN_BYTES: Final = 1_048_576
+PATTERN_BYTES: Final = 10 * 1024 * 1024
+"""What one compiled pattern may take, as much as the library allows by itself."""
 MASK: Final = "the value"
 """What stands in the library's own sentences instead of a value."""
 
@@ -104,6 +105,15 @@ def _ready(key: str, schema: dict[str, Any]) -> Compiled:
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
     return found
+
+
+def unusable(schema: dict[str, Any]) -> str | None:
+    """Why nothing could ever be checked with a schema, in one sentence; None where it can. Never raises."""
+    try:
+        _compiled(schema)
+    except (ValueError, RecursionError) as error:
+        return " ".join(str(getattr(error, "message", error)).split())[:LONGEST] or "it is nested too deeply"
+    return None
 
 
 def _compiled(schema: dict[str, Any]) -> Compiled:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+from keisei.contracts.pointer import followed
+
 EACH, DEEPEST, LONGEST, MOST_ITEMS = 12, 12, 4096, 64
 """Documents of one place, levels, characters of a text and members of a list that are still drawn."""
 MOST, SHALLOW = 400, 4
@@ -97,18 +99,8 @@ def _most(depth: int) -> int:
 
 def pointed(root: object, reference: str) -> object:
     """What a reference inside the document leads to; False, which admits nothing, where it leads nowhere."""
-    if not reference.startswith("#"):
-        return False
-    found = root
-    for part in reference[1:].split("/")[1:]:
-        step = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict) and step in found:
-            found = found[step]
-        elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
-            found = found[int(step)]
-        else:
-            return False
-    return found
+    found = followed(root, reference)
+    return False if found is None else found
 
 
 def _merged(rest: dict[str, Any], branch: object, world: _World) -> object:

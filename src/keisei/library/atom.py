@@ -13,7 +13,7 @@ from keisei.contracts.words import nearest
 from keisei.library.atom_function import check_function
 from keisei.library.atom_package import check_metadata, metadata_file
 from keisei.library.atom_schema import check_schema
-from keisei.library.atom_spec import Atom, read_atom
+from keisei.library.atom_spec import LINK, Atom, read_atom
 from keisei.library.document import Document, parse_frontmatter
 from keisei.library.load import Loaded
 from keisei.library.package import Package, atom_files
@@ -24,7 +24,6 @@ from keisei.records.atom import AtomManifest
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
 
-LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 ATOM = re.compile(r"[a-z][a-z0-9-]*::[a-z][a-z0-9-]*")
 EFFECT = re.compile(r"\s*(read|write|network|subprocess|other):\s*(\S*)\s*")
 OPERATIONS = ("read", "write", "network", "subprocess", "other")

@@ -4,7 +4,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from keisei.library.atom_spec import Atom
+from keisei.library.atom_spec import Atom, missing_function
 from keisei.library.source import Source, inside, is_file, read_source
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
@@ -23,8 +23,7 @@ def check_function(atom: Atom) -> Iterator[Problem]:
     if path is None:
         yield document.problem("outside", ("atom",), f"`{name}` leads out of the package")
     elif not is_file(path):
-        hint = f"write `def run(input, context)` in `{name}` beside the page"
-        yield document.problem("missing-function", ("atom",), f"the function `{name}` is missing", hint)
+        yield missing_function(document, name)
     else:
         try:
             yield from _file(read_source(path), streams=atom.manifest.kind == "stream")

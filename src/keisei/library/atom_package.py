@@ -1,6 +1,5 @@
 """A package's own metadata, beyond their shape: migrations, the tables it shares, where its pages stand."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -14,8 +13,7 @@ from keisei.library.source import inside, is_folder, read_source, shown_path
 from keisei.records.atom import PackageFile
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
-
-MIGRATION = re.compile(r"(\d{4})_[A-Za-z0-9][A-Za-z0-9_-]*\.sql")
+from keisei.rules.migration_name import MIGRATION
 
 
 def metadata_file(package: Package) -> Path:

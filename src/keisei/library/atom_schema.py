@@ -8,6 +8,7 @@ import jsonschema_rs
 
 from keisei.contracts.check import Violation, differences
 from keisei.contracts.containment import empty_parts
+from keisei.contracts.validator import unusable
 from keisei.contracts.words import TYPES, nearest
 from keisei.library.atom_spec import Atom
 from keisei.library.document import Document, parse
@@ -42,10 +43,8 @@ def _file(atom: Atom, side: str, path: Path) -> Iterator[Problem]:
     if not isinstance(document.data, dict):
         yield document.problem("bad-schema", (), "a schema is an object")
         return
-    written = document.data.get("$schema")
-    if written not in DRAFTS:
-        message = f"`$schema` must be `{DRAFTS[0]}`{'' if written is None else f', not `{written}`'}"
-        yield document.problem("schema-draft", ("$schema",), message)
+    if "$schema" not in document.data:  # a wrong one is told by `bundled`
+        yield document.problem("schema-draft", ("$schema",), f"`$schema` must be `{DRAFTS[0]}`")
     made = yield from _compiled(document, path)
     if made is None:
         return
@@ -61,7 +60,7 @@ def _compiled(
     """The schema compiled, and with everything it refers to; None where a reference or a keyword fails, told then."""
     try:
         whole = bundled(path)  # first: it knows where a reference stands that leads nowhere
-        return compiled(document.data, path), whole
+        found = compiled(document.data, path)
     except jsonschema_rs.ValidationError as error:
         place = tuple(error.instance_path)
         hint = nearest(error.instance, TYPES) if place[-1:] == ("type",) else None
@@ -70,6 +69,11 @@ def _compiled(
         yield from error.problems
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         yield document.problem("bad-schema", (), f"does not compile: {_sentence(error)}")
+    else:
+        why = unusable(whole)  # a call compiles it with limits of its own
+        if why is None:
+            return found, whole
+        yield document.problem("bad-schema", (), why)
     return None
 
 

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jsonschema_rs
 import msgspec
 
+from keisei.contracts.validator import unusable
 from keisei.library.document import Document, parse_frontmatter
 from keisei.library.load import Loaded, load
 from keisei.library.package import Package, Read, stays_inside
@@ -103,11 +103,8 @@ def _schema(document: Document, package: Package, side: str, relative: str, read
     if not os.path.isfile(path):  # noqa: PTH113 - text, and it never raises
         raise AuthorError([document.problem("missing-file", place, f"schema `{relative}` is missing")])
     schema = bundled(Path(path), read)
-    try:
-        jsonschema_rs.Draft7Validator(schema, offline=True)
-    except (ValueError, jsonschema_rs.ReferencingError) as error:  # ValidationError is a ValueError
-        message = f"schema `{relative}` does not compile: {' '.join(str(error).split())[:200]}"
-        raise AuthorError([document.problem("bad-schema", place, message)]) from error
+    if why := unusable(schema):
+        raise AuthorError([document.problem("bad-schema", place, f"`{relative}`: {why}")])
     return schema
 
 

@@ -19,6 +19,7 @@ from keisei.records.form import (
 
 AtomKind = Literal["command", "query", "stream", "transform"]
 Stability = Literal["experimental", "beta", "stable", "deprecated"]
+Backend = Literal["sqlite", "filesystem", "memory", "remote"]
 EffectOp = Literal["read", "write", "network", "subprocess", "other"]
 
 
@@ -108,7 +109,7 @@ class PackageFile(Record, frozen=True, kw_only=True):
         when({"backend": {"const": "sqlite"}}, {"required": ["db_env", "db_default"]}),
     )
 
-    backend: Literal["sqlite", "filesystem", "memory", "remote"]
+    backend: Backend
     """Where its state lives."""
     db_env: Annotated[str, Meta(pattern="^[A-Z][A-Z0-9_]*$")] | None = None
     """The variable that names its database."""

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache
 from itertools import islice
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -65,8 +66,8 @@ ASSIGNED = tuple(
     for words in ("password", "passwd", "passphrase", "secret", "token", "api key", "access key", "private key")
     for name in dict.fromkeys((words.replace(" ", "_"), words.replace(" ", "-"), words.replace(" ", "")))
 )
-SHAPES = tuple((hint, re.compile(pattern)) for hint, pattern in (*TOKENS, *KEYS, *HEADERS, *ASSIGNED))
-"""How well-known secrets look, each with the small letters without which it need not be tried.
+SHAPES = (*TOKENS, *KEYS, *HEADERS, *ASSIGNED)
+"""How well-known secrets look, each with the small letters without which it need not be tried, nor compiled.
 
 Where a part is named, only that part goes. None repeats a repetition, so each takes a time that grows with the text.
 What a shell would put there (`token=$(...)`) is no secret and stays readable.
@@ -161,12 +162,17 @@ class Redactor:
                 spans.append((start, start + len(form)))
                 start = text.find(form, start + 1)
         small = text.lower()
-        for hint, shape in SHAPES:
+        for hint, pattern in SHAPES:
             if hint in small:
-                spans.extend(
-                    match.span("value" if "value" in shape.groupindex else 0) for match in shape.finditer(text)
-                )
+                shape = _compiled(pattern)
+                named = "value" if "value" in shape.groupindex else 0
+                spans.extend(match.span(named) for match in shape.finditer(text))
         return spans
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 def _head_at(form: str, text: str, end: int) -> int:

@@ -9,7 +9,7 @@ from typing import Final
 
 from keisei.records.atom_spec import AtomPackage
 from keisei.wiring.file_stamp import is_hot, stamp_of
-from keisei.workers.source import _PASSED_OVER as PASSED_OVER
+from keisei.workers.source import PASSED_OVER, own_folder
 
 MOST: Final = 5_000
 """Files of a package whose bytes are read; of a larger one the stamps count, which change no less."""
@@ -46,8 +46,7 @@ class CodeDigest:
 
 def _sources(package: AtomPackage) -> tuple[str, ...]:
     """The folder of its modules, and that of its functions where it stands beside."""
-    root = package.import_root or package.folder
-    own = os.path.join(root, *package.import_name.split(".")) if package.import_name else root
+    own = own_folder(package)
     return (own,) if package.atoms.startswith(f"{own}/") else (own, package.atoms)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from keisei.engine.invoke import Tools
 from keisei.engine.ports import Store
+from keisei.graph.index import FILE
 from keisei.records.atom_spec import AtomPackage
 from keisei.records.error import OperatorError
 from keisei.records.id import AttemptId
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from keisei.records.atom_spec import AtomSpec
     from keisei.workers.crew import Crew
 
-INDEX, CACHE = "graph.db", "cache.db"
-"""Files of the state folder that may be deleted at any time."""
+CACHE = "cache.db"
+"""A file of the state folder that may be deleted at any time, as the index may."""
 
 
 class AtomRuntime:
@@ -115,7 +116,7 @@ def open_runtime(
     """The runtime of the project around a folder, closed afterwards. Raises OperatorError, AuthorError."""
     here = start or working_directory()
     home = project_home(settings, here)
-    shelf = open_shelf(settings, index_path=home.folder / INDEX, roots=roots, kit_root=kit_root, start=here)
+    shelf = open_shelf(settings, index_path=home.folder / FILE, roots=roots, kit_root=kit_root, start=here)
     runtime = AtomRuntime(settings, shelf, home, actor)
     try:
         yield runtime

@@ -56,7 +56,8 @@ class PackageDatabases:
     def database(self, package: AtomPackage) -> str | None:
         """Its database, made and brought up to date; None where it has none. Raises OperatorError, WorldFault.
 
-        A program that brings no migrations makes its own tables: its database is named and left alone.
+        A program that brings no migrations, or others than its metadata count, makes its own tables: its database is
+        named and left alone.
         """
         named = self._environment.get(package.metadata.db_env or "")
         seen = self._seen.get(package.name)
@@ -66,7 +67,7 @@ class PackageDatabases:
         if path is None:
             return None
         owner, folder = self._migrations(package, path)
-        if folder is None and package.language == "program":
+        if _makes_its_own(package, owner, folder):
             return str(prepared(path))
         with self._lock:
             bring_up(path, _tables(package, owner, folder), self._now)
@@ -97,7 +98,7 @@ class PackageDatabases:
         if path is None:
             return None
         owner, folder = self._migrations(package, path)
-        if folder is None and package.language == "program":
+        if _makes_its_own(package, owner, folder):
             return None
         return database_state(path, _tables(package, owner, folder))
 
@@ -107,7 +108,7 @@ class PackageDatabases:
         if path is None:
             return ()
         owner, folder = self._migrations(package, path)
-        if folder is None and package.language == "program":
+        if _makes_its_own(package, owner, folder):
             return ()
         return bring_up(path, _tables(package, owner, folder), self._now)
 
@@ -125,7 +126,7 @@ class PackageDatabases:
             return owner, None
         homes = [Path(owner.folder)]
         if owner.import_root is not None and owner.import_name is not None:
-            homes.append(Path(owner.import_root) / owner.import_name)
+            homes.append(Path(owner.import_root, *owner.import_name.split(".")))
         for home in homes:
             if (home / named).is_dir():
                 return owner, _inside(home, named, owner.name)
@@ -166,6 +167,13 @@ def _stamps(seen: _Seen) -> tuple[int, int] | None:
         return os.lstat(seen.path).st_ino, 0 if seen.folder is None else os.stat(seen.folder).st_mtime_ns  # noqa: PTH116
     except (OSError, ValueError):
         return None
+
+
+def _makes_its_own(package: AtomPackage, owner: AtomPackage, folder: Path | None) -> bool:
+    """Whether a program looks after its tables itself, as the originals do. A Python package never does."""
+    if package.language != "program":
+        return False
+    return folder is None or owner.metadata.schema_version != len(read_steps(folder))
 
 
 def _tables(package: AtomPackage, owner: AtomPackage, folder: Path | None) -> Tables:

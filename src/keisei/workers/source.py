@@ -11,7 +11,8 @@ MOST: Final = 2_000
 ENTRIES: Final = 20_000
 """How much of one folder is looked at."""
 
-_PASSED_OVER: Final = frozenset({"__pycache__", "node_modules", "venv", "build", "dist"})
+PASSED_OVER: Final = frozenset({"__pycache__", "node_modules", "venv", "build", "dist", "target"})
+"""Folders that hold no sources of the package."""
 
 Mark = tuple[int, int, int, int, int] | None
 """What tells one state of a file from another; None where it is not there."""
@@ -54,7 +55,7 @@ class Sources:
 def own_folder(package: AtomPackage) -> str:
     """The folder of a package's own modules."""
     root = package.import_root or package.folder
-    return os.path.join(root, package.import_name) if package.import_name else root  # noqa: PTH118 - text, as given
+    return os.path.join(root, *package.import_name.split(".")) if package.import_name else root  # noqa: PTH118 - text
 
 
 def _entries(folder: str) -> "list[os.DirEntry[str]]":
@@ -66,7 +67,7 @@ def _entries(folder: str) -> "list[os.DirEntry[str]]":
 
 
 def _is_entered(entry: "os.DirEntry[str]") -> bool:
-    if entry.name.startswith(".") or entry.name in _PASSED_OVER:
+    if entry.name.startswith(".") or entry.name in PASSED_OVER:
         return False
     try:
         return entry.is_dir(follow_symlinks=False)
