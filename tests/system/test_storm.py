@@ -35,7 +35,7 @@ def test_runners_that_are_killed_lose_nothing(kind):
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_a_runner_that_is_stopped_loses_its_tree_and_then_its_lease_and_settles_nothing(kind):
     with place(kind) as (folder, url), calm(folder, url) as (field, store):
-        queue(store, "20")
+        queue(store, "10")  # longer than a lease and the look for it, or the tree would end by itself
         field.start_runner(1)
         until(lambda: starts(field) == 1)
         first = field.runners[0].pid

@@ -258,8 +258,9 @@ def byte_forms(secrets: Iterable[str]) -> tuple[bytes, ...]:
             forms.update(form.encode("utf-8", "surrogatepass") for form in found)
             found = {json.dumps(form)[1:-1] for form in found if '"' in form or "\\" in form}
         with suppress(UnicodeEncodeError):  # as an environment holds it, where bytes that are no text are surrogates
-            raw = secret.encode("utf-8", "surrogateescape").strip()
-            forms.update((raw, *(form.encode() for form in _encoded(raw) | _wrapped(raw))))
+            raw = secret.encode("utf-8", "surrogateescape")
+            for each in {raw, raw.strip()}:
+                forms.update((each, *(form.encode() for form in _encoded(each) | _wrapped(each))))
     return tuple(sorted((form for form in forms if len(form) >= SHORTEST), key=lambda form: (len(form), form)))
 
 

@@ -19,10 +19,10 @@ LONGEST = 500
 """Characters of a text that is remembered as it was read."""
 
 NAME = r"[A-Za-z_][A-Za-z0-9_-]*+"
-QUOTED = r'"(?:[^"\\]|\\.)*+"'
+QUOTED = r'"[^"\\]*+(?:\\.[^"\\]*+)*"'
 INDEX = r"(?:0|[1-9][0-9]{0,8}+)(?![0-9A-Za-z_-])"
 PART = rf"\.(?:{NAME}|{INDEX})|\[(?:{INDEX}|{QUOTED})\]"
-BARE = re.compile(rf"({NAME})((?:{PART})*+)")
+BARE = re.compile(rf"({NAME})((?:{PART})*)")  # no `*+` behind a group: Python 3.11.2 stays behind its last, failed try
 EACH_PART, PLAIN = re.compile(PART), re.compile(NAME)
 STOP = re.compile(r"\$\$|\$\{")
 
