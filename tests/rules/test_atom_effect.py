@@ -42,12 +42,11 @@ MANIFESTS = st.builds(
 
 @QUICK
 @given(MANIFESTS, MANIFESTS)
-def test_conflicts_are_symmetric_and_told(one, other):
+def test_conflicts_are_symmetric_and_in_order(one, other):
     domains = rules.conflict(one, other)
 
     assert domains == rules.conflict(other, one)
     assert list(domains) == sorted(set(domains))
-    assert ("must not overlap" in rules.conflict_words(one, other)) == bool(domains)
 
 
 @QUICK
@@ -69,7 +68,6 @@ def test_an_effect_that_says_nothing_conflicts_with_an_atom_without_effects():
     blind, pure = manifest(effects=[("other", "x")], name="kei-a::run"), manifest("transform")
 
     assert rules.conflict(blind, pure) == rules.conflict(pure, blind) == ("other",)
-    assert "`kei-a::run` declares the effect `other`" in rules.conflict_words(pure, blind)
 
 
 @QUICK
@@ -105,7 +103,6 @@ def test_an_error_like_http_4xx_stays_so_except_three(analog, again):
 
     assert rules.retries(query, InvocationError(kind="atom", code="Declared", message="x")) is again
     assert rules.may_retry_code(query, "Declared") is again
-    assert ("is not tried again" in rules.retries_words(query, _atom("Declared"))) is not again
 
 
 def test_an_error_without_analog_or_declaration_may_pass():
@@ -121,7 +118,6 @@ def test_what_comes_out_the_same_is_not_tried_again(kind):
     query = manifest("query")
 
     assert not rules.retries(query, InvocationError(kind=kind, message="x"))
-    assert kind in rules.retries_words(query, InvocationError(kind=kind, message="x"))
 
 
 @pytest.mark.parametrize("kind", ["timeout", "killed", "io"])
@@ -129,7 +125,6 @@ def test_what_the_world_did_may_pass(kind):
     error = InvocationError(kind=kind, message="x")
 
     assert rules.retries(manifest(idempotent=True), error)
-    assert "may pass" in rules.retries_words(manifest(idempotent=True), error)
 
 
 def test_being_keyed_does_not_make_an_atom_retryable():

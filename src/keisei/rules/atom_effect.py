@@ -1,7 +1,7 @@
 """What an atom's declared effects allow: beside what it may run, whether it is tried again, whether a result is kept.
 
 All of it follows from the frontmatter alone. Where kind and effects contradict each other the cautious reading holds.
-Every question has a twin in `*_words` that gives the reason in one sentence.
+A `*_words` gives the reason in one sentence, where people are told.
 """
 
 from keisei.records.atom import AtomManifest, SideEffect
@@ -27,19 +27,6 @@ def conflict(one: AtomManifest, other: AtomManifest) -> tuple[str, ...]:
         return (EXCLUSIVE,)
     first, second = _domains(one.side_effects), _domains(other.side_effects)
     return tuple(sorted(domain for domain in first.keys() & second.keys() if first[domain] or second[domain]))
-
-
-def conflict_words(one: AtomManifest, other: AtomManifest) -> str:
-    """Why they may run side by side, or why not."""
-    domains = conflict(one, other)
-    names = f"`{one.atom}` and `{other.atom}`"
-    if not domains:
-        return f"{names} may run side by side: they share no domain that one of them changes"
-    if domains == (EXCLUSIVE,) and (_is_exclusive(one) or _is_exclusive(other)):
-        who = " and ".join(f"`{each.atom}`" for each in dict.fromkeys((one, other)) if _is_exclusive(each))
-        return f"{names} must not overlap: {who} declares the effect `other`, so nothing runs beside it"
-    told = ", ".join(f"`{domain}`" for domain in domains)
-    return f"{names} must not overlap: both touch {told} and at least one of them changes it"
 
 
 def is_safe_again(manifest: AtomManifest) -> bool:
@@ -81,19 +68,6 @@ def retries(manifest: AtomManifest, error: InvocationError) -> bool:
     An atom error whose code has no HTTP analog, or is not declared, counts as one that may pass.
     """
     return may_retry(manifest) and error.kind not in OURS and not _is_final(manifest, error)
-
-
-def retries_words(manifest: AtomManifest, error: InvocationError) -> str:
-    """Why this failure is tried again, or why not."""
-    if not may_retry(manifest):
-        return may_retry_words(manifest)
-    if error.kind in OURS:
-        return f"`{manifest.atom}` is not tried again: {error.kind} would come out the same"
-    if _is_final(manifest, error):
-        analog = next(iter(sorted(_analogs(manifest, error))))
-        return f"`{manifest.atom}` is not tried again: `{error.code}` is like HTTP {analog}, which stays so"
-    told = f"`{error.code}`" if error.kind == "atom" and error.code else error.kind
-    return f"`{manifest.atom}` is tried again: {told} may pass"
 
 
 def may_retry_code(manifest: AtomManifest, code: str) -> bool:
