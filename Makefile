@@ -76,6 +76,7 @@ soak: setup-test ## Kill runners again and again and see that nothing is lost: K
 	@$(PY) -m tests.system.month --store sqlite --months $(MONTHS) --seed $(SEED)
 	@$(PY) -m tests.system.month --store postgres --months $(MONTHS) --seed $(SEED)
 	@KEISEI_KILLS=all $(PY) -m pytest -q -n 2 tests/system/test_kill.py
+	@KEISEI_SOAK=1 $(PY) -m pytest -q -n 2 -m soak
 	@KEISEI_SIMULATIONS=$(SIMULATIONS) KEISEI_WALKS=$(SIMULATIONS) KEISEI_STORM=$(ROUNDS) \
 	  $(PY) -m pytest -q -n 2 tests/store/test_simulation.py tests/store/test_model.py tests/store/test_storm.py
 

@@ -19,9 +19,11 @@ from keisei.contracts.registry import FORMS, NAMES, RECORDS, schema_id
 from keisei.library.catalog import Catalog
 from keisei.library.json_schema import canonical_text
 from keisei.library.shelf import Layer
+from keisei.records.atom import AtomManifest
 from keisei.records.problem import CODES
-from keisei.settings import SETTINGS
+from keisei.settings import SETTINGS, read_settings
 from keisei.wiring import KIT
+from keisei.wiring.atoms import open_shelf
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTRACTS = ROOT / "src/keisei/contracts"
@@ -108,6 +110,27 @@ def commands() -> Iterator[tuple[str, click.Command]]:
             waiting[:0] = [(f"{name} {each}", inner) for each, inner in found if inner is not None]
 
 
+def atoms_page() -> str:
+    """The atoms that ship, package by package."""
+    shelf = open_shelf(read_settings({}), roots=[KIT / "primitives"])
+    specs = [shelf.atom(each.atom) for each in shelf.rows()[0]]
+    text = "# Atoms that ship\n\n" + NOTE
+    text += "`keisei atom show ID` tells all of one: its page, both schemas, and what a pipe may do with it.\n"
+    for package in sorted({spec.package.name for spec in specs}):
+        body = [
+            (f"`{spec.id}`", spec.manifest.kind, spec.summary, effects_of(spec.manifest))
+            for spec in specs
+            if spec.package.name == package
+        ]
+        text += f"\n## {package}\n\n" + rows(("atom", "kind", "what it does", "effects"), body)
+    return text
+
+
+def effects_of(manifest: AtomManifest) -> str:
+    told = [f"{each.op} `{each.domain}`" for each in manifest.side_effects]
+    return ", ".join((*told, *(["destructive"] if manifest.destructive else []))) or "none"
+
+
 def cli_page() -> str:
     text = "# Commands\n\n" + NOTE
     for name, command in commands():
@@ -190,6 +213,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield ROOT / "docs/reference/settings.md", settings_page()
     yield ROOT / "docs/reference/exit-codes.md", exits_page()
     yield ROOT / "docs/reference/cli.md", cli_page()
+    yield ROOT / "docs/reference/atoms.md", atoms_page()
     yield ROOT / "docs/reference/records.md", schemas_page()
     yield ROOT / "docs/AGENT-ROLES.md", role_page(resolved_roles(Catalog([Layer("kit", KIT)])))
     yield ROOT / "docs/map.md", map_page()

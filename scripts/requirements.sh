@@ -38,7 +38,8 @@ lock() (
 
 if npm --version >/dev/null 2>&1; then
     lock typescript
+    lock inspector
     lock harness
 else
-    echo "keisei: npm is missing, so requirements/{typescript,harness}/package-lock.json stay as they are" >&2
+    echo "keisei: npm is missing, so requirements/{typescript,inspector,harness}/package-lock.json stay as they are" >&2
 fi

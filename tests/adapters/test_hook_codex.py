@@ -72,5 +72,17 @@ def test_codex_follows_symlinks_to_its_home_and_so_does_the_trust(tmp_path):
     assert {str(Path(key.partition(":")[0]).parent) for key in keys} == {str(tmp_path / "real")}
 
 
+def test_an_attempt_waits_for_the_server_of_its_atoms(tmp_path):
+    _, bare = hook_codex.attempt_config(["/c"], tmp_path, tmp_path)
+    _, text = hook_codex.attempt_config(
+        ["/c"], tmp_path, tmp_path, hook_codex.Server(["/python", "shim.py"], {"T": "t"})
+    )
+
+    server = tomllib.loads(text)["mcp_servers"]["keisei"]
+    assert (server["command"], server["args"], server["required"]) == ("/python", ["shim.py"], True)
+    assert server["env"] == {"T": "t"}
+    assert "mcp_servers" not in tomllib.loads(bare)
+
+
 def test_an_attempt_has_hooks_on_and_no_terminal_to_type_into():
     assert hook_codex.attempt_flags() == ("--enable", "hooks", "--disable", "unified_exec_tty")

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec import structs
 
 from keisei.adapters import ADAPTERS, adapter_of, hermes, hook_claude, hook_codex
 from keisei.adapters.launch import LONGEST
@@ -289,6 +290,19 @@ def test_the_guard_of_a_harness_is_one_that_it_takes(kind):
     assert isinstance(planned(kind, guard=guard), Launch)
     text = "".join((guard.settings or "", *guard.files.values()))
     assert "/opt/the client" in text
+
+
+@pytest.mark.parametrize("kind", ["claude-code", "codex"])
+def test_the_server_of_atoms_gets_its_token_and_no_command_line_holds_it(kind):
+    place = structs.replace(PLACE, server=("/python", "shim.py", "/run/a.sock"), server_env={"ATOMS_TOKEN": "t0ken"})
+
+    guard = adapter_of(kind).guard(CLIENT, place)
+    launch = planned(kind, guard=guard)
+
+    assert "t0ken" in str((guard.env, guard.files))
+    assert "ATOMS_TOKEN" in str((launch.argv, guard.files))
+    assert "/run/a.sock" in str((launch.argv, guard.files))
+    assert not any("t0ken" in each for each in launch.argv)
 
 
 @pytest.mark.parametrize("kind", ["script", "ollama-generate"])

@@ -289,15 +289,17 @@ def test_an_atom_under_test_reaches_nothing_of_the_machine(project):
     bodies = {
         "write": f"open({str(project.folder / 'evil')!r}, 'w')",
         "read": f"open({str(project.folder / 'keisei.toml')!r}).read()",
-        "own": "import os; open('x', 'w').close(); open(os.environ['HOME'] + '/y', 'w').close()",
+        "here": "open('x', 'w').close()",
+        "own": "import os; open(os.environ['HOME'] + '/y', 'w').close()",
+        "declared": "open('x', 'w').close()",
     }
     for verb, body in bodies.items():
-        new(project, f"shop-price::{verb}")
+        new(project, f"shop-price::{verb}", *(("--effect", "write:fs") if verb == "declared" else ()))
         function(project, f"def run(input, context):\n    {body}\n    return {{'text': 'x', 'words': 1}}\n", verb=verb)
 
     code, found = tried(project, *(f"shop-price::{verb}" for verb in bodies))
 
-    assert (code, found) == (2, [("failed", "atom")] * 2 + [("ok", None)])
+    assert (code, found) == (2, [("failed", "atom")] * 3 + [("ok", None)] * 2)
     assert not (project.folder / "evil").exists()
     assert list(project.folder_of("tmp").glob("keisei-atom-test-*")) == []
 

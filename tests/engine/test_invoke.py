@@ -277,6 +277,31 @@ def test_a_caller_may_only_shorten_the_time(asked, used):
     assert crew.orders[0].timeout_s == used
 
 
+@pytest.mark.parametrize("kind", ["command", "stream"])
+def test_a_call_is_judged_before_anything_is_made_for_it(kind):
+    asked, crew = [], Crew()
+    tools = tools_of(crew, database=AssertionError("made"))._replace(judge=lambda order: asked.append(order) or "no")
+    order = InvokeOrder(spec=spec_of(kind), input={"title": "x"}, actor="a")
+
+    refused = engine.call(tools, order).record
+    unfit = engine.call(tools, msgspec.structs.replace(order, input={"title": 7})).record
+
+    assert (refused.error.kind, refused.error.message, refused.exit_code) == ("refused", "no", 2)
+    assert unfit.error.kind == "schema-in"
+    assert [(each.input, each.invocation_id, each.database, each.cwd) for each in asked] == [
+        ({"title": "x"}, "inv-1", None, "/work")
+    ]
+    assert crew.orders == []
+
+
+def test_a_call_that_is_allowed_is_made():
+    crew = Crew()
+    tools = tools_of(crew, database="/db")._replace(judge=lambda _: None)
+
+    assert engine.call(tools, InvokeOrder(spec=spec_of(), input={"title": "x"}, actor="a")).output == {"id": 1}
+    assert crew.orders[0].database == "/db"
+
+
 def test_a_call_made_again_keeps_its_id():
     crew = Crew()
     order = InvokeOrder(spec=spec_of(), input={"title": "x"}, actor="a", invocation_id="inv-9", attempt_id="att-1")

@@ -21,8 +21,10 @@ from keisei.gate import socket as gate_socket
 from keisei.gate.plan import Part, PlanFile, Plans, new_token, write_plan
 from keisei.gate.service import Judged, Service
 from keisei.records.error import OperatorError, WorldFault
+from keisei.rules.atom_tool import PREFIX, AtomReach
 from keisei.rules.canonical import digest
 from keisei.rules.chain import broken_at, input_digest
+from keisei.rules.policy import Policy
 from keisei.rules.redact import Redactor
 
 TOKEN = "token-0123456789abcdef"  # noqa: S105 - opens nothing but a test
@@ -194,6 +196,29 @@ def test_secrets_are_not_written_down(tmp_path):
     (line,) = gate.lines()
     assert "hunter2" not in gate.log.read_text()
     assert line["input_digest"] == input_digest({"command": "git push hunter2-hunter2"})
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_what_an_atom_marks_as_secret_is_not_written_down(tmp_path, broken):
+    secret = json.dumps({"properties": {"key": {"writeOnly": True}}})
+    policy = Policy(role="r", rules=(), worktree="/w", atoms={f"{PREFIX}mine__sign": AtomReach(secret=secret)})
+
+    def judge(call, _plan):
+        if broken:
+            raise RuntimeError
+        return Judged(allowed=False, reason=f"no: {call.input}")
+
+    gate = Gate(tmp_path, prepare=lambda _: policy, judge=judge)
+    given = {"atom": "mine::sign", "input": {"key": "abc-4", "text": "plain"}}
+    try:
+        gate.ask(tool_name=f"{PREFIX}atoms_run", tool_input=given)
+    finally:
+        gate.stop()
+
+    (line,) = gate.lines()
+    assert "abc-4" not in gate.log.read_text()
+    assert line["input"]["input"]["text"] == "plain"
+    assert line["input_digest"] == input_digest(given)
 
 
 def test_a_sub_agent_with_its_own_policy_is_judged_by_it(tmp_path):

@@ -15,9 +15,11 @@ from keisei.library.atom_spec import read_spec
 from keisei.library.package import read_package
 
 PRIMITIVES = Path(keisei.kit.__file__).parent / "primitives"
-PACKAGES = ("kei-task", "kei-milestone")
-for _package in PACKAGES:
-    sys.path.append(str(PRIMITIVES / _package / "src"))
+PACKAGES = tuple(sorted(path.parent.name for path in PRIMITIVES.glob("*/pyproject.toml")))
+ATOMS = tuple(
+    sorted(f"{each}::{page.stem}" for each in PACKAGES for page in PRIMITIVES.glob(f"{each}/src/*/atoms/*.md"))
+)
+sys.path.extend(str(PRIMITIVES / each / "src") for each in PACKAGES)
 
 
 @cache

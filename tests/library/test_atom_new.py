@@ -19,7 +19,7 @@ from hypothesis import settings as within
 from hypothesis import strategies as st
 
 from keisei.library import placement, placing
-from keisei.library.atom import check_package
+from keisei.library.atom import judged
 from keisei.library.atom_new import plan_atom, write_atom
 from keisei.library.atom_request import AtomRequest, checked_effect, checked_error
 from keisei.library.atom_spec import read_atom
@@ -56,7 +56,8 @@ def tree(folder):
 
 
 def problems(package):
-    return [each.render() for each in check_package(read_package(package), frozenset(), ())]
+    found = judged(read_package(package), frozenset(), ())
+    return [problem.render() for each in found for problem in each.problems]
 
 
 # --- green at once ----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keisei.library.atom import atom_ids, check_package, misplaced
+from keisei.library.atom import atom_ids, judged, misplaced
 from keisei.library.atom_spec import read_spec
 from keisei.library.package import read_package
 from keisei.records.error import AuthorError
@@ -11,7 +11,8 @@ from tests.library.note_package import CODE, PAGE, PYPROJECT, input_schema, writ
 
 def told(package, *more):
     """What is said of a package: code, file, line and severity each. `more` are atoms that exist elsewhere."""
-    found = check_package(package, frozenset([*atom_ids([package]), *more]), ("RULE 0.12",))
+    files = judged(package, frozenset([*atom_ids([package]), *more]), ("RULE 0.12",))
+    found = [problem for each in files for problem in each.problems]
     return [(each.code, each.path.rpartition("/")[2], each.line, each.severity) for each in found]
 
 
@@ -40,11 +41,76 @@ def test_a_successor_that_is_no_atom_is_warned_of_and_one_that_exists_is_not(tmp
     assert told(write_note(tmp_path, page=page.replace("{0}", "kei-other::add-v2")), "kei-other::add-v2") == []
 
 
-def test_a_name_too_long_for_a_tool_is_told(tmp_path):
-    fits, long = "kei-" + "n" * 55, "kei-" + "n" * 56
+@pytest.mark.parametrize(
+    ("length", "problems"),
+    [
+        (51, []),
+        (52, [("long-tool-name", "add.md", 2, "warning")]),
+        (64, [("long-tool-name", "add.md", 2, "warning")]),
+        (65, [("long-name", "add.md", 2, "error")]),
+    ],
+)
+def test_a_name_too_long_for_a_tool_is_told(tmp_path, length, problems):
+    name = "kei-" + "n" * (length - len("kei-__add"))
 
-    assert told(write_note(tmp_path, name=fits)) == []
-    assert told(write_note(tmp_path, name=long)) == [("long-name", "add.md", 2, "error")]
+    assert told(write_note(tmp_path, name=name)) == problems
+
+
+QUERY = PAGE.replace("kind: command", "kind: query").replace("keyed: true\n", "")
+EFFECT = "{op: write, domain: kei-note-db}"
+
+
+@pytest.mark.parametrize("domain", ["fs:{text}", "fs:{text}/**", "git:{text}", "kei-note-db", "db:users"])
+def test_an_effect_may_name_a_field_of_the_input(tmp_path, domain):
+    page = PAGE.replace(EFFECT, f'{{op: write, domain: "{domain}"}}')
+
+    assert told(write_note(tmp_path, page=page)) == []
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        "fs:{path}",
+        "fs:{te-xt}/**",
+        "fs:{text",
+        "fs:text}",
+        "fs:{}",
+        "{text}",
+        "fs:/{text}",
+        "fs:{text}/x",
+        "fs:{text}:{text}",
+        "fs:{{text}}",
+        "FS:{text}",
+    ],
+)
+def test_an_effect_that_names_no_field_is_told(tmp_path, domain):
+    page = PAGE.replace(EFFECT, f'{{op: write, domain: "{domain}"}}')
+
+    assert told(write_note(tmp_path, page=page)) == [("effect-field", "add.md", 14, "error")]
+
+
+@pytest.mark.parametrize("given", [{"properties": []}, {"properties": None}, {"properties": {}, "examples": [{}]}])
+def test_fields_are_looked_for_in_any_schema(tmp_path, given):
+    page = PAGE.replace(EFFECT, '{op: write, domain: "fs:{text}"}')
+
+    codes = [code for code, *_ in told(write_note(tmp_path, page=page, given=input_schema(**given)))]
+
+    assert ("effect-field" in codes) == (given["properties"] == {})
+
+
+@pytest.mark.parametrize("given", [[], "not json"])
+def test_a_schema_that_is_none_is_told_once(tmp_path, given):
+    package = write_note(tmp_path, page=PAGE.replace(EFFECT, '{op: write, domain: "fs:{text}"}'))
+    (package.atoms / "schemas" / "add-input.json").write_text(str(given))
+
+    assert [file for _, file, *_ in told(package)] == ["add-input.json"]
+
+
+@pytest.mark.parametrize(("op", "codes"), [("subprocess", []), ("network", ["effects"]), ("write", ["effects"])])
+def test_a_query_may_start_a_program_to_read(tmp_path, op, codes):
+    page = QUERY.replace(EFFECT, f"{{op: {op}, domain: git}}")
+
+    assert [code for code, *_ in told(write_note(tmp_path, page=page))] == codes
 
 
 def test_a_part_that_nothing_satisfies_is_warned_of_where_it_stands(tmp_path):
@@ -84,6 +150,15 @@ def test_a_count_of_migrations_without_migrations_is_warned_of(tmp_path):
 def write_again(package):
     """The package, read again."""
     return read_package(package.folder)
+
+
+@pytest.mark.parametrize(("line", "codes"), [("", ["not-keyed"]), ("engine = true\n", [])], ids=["none", "engine"])
+def test_an_atom_is_keyed_in_a_database_or_in_the_engine(tmp_path, line, codes):
+    package = write_note(tmp_path)
+    head = PYPROJECT.partition("backend")[0]
+    (package.folder / "pyproject.toml").write_text(f'{head}backend = "memory"\n{line}')
+
+    assert [code for code, *_ in told(write_again(package))] == codes
 
 
 def test_a_program_needs_no_python(tmp_path):

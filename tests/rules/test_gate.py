@@ -5,6 +5,7 @@ import msgspec
 import pytest
 
 from keisei.records.effect import UNKNOWN, Command, Effects, Target, ToolCall
+from keisei.rules.atom_tool import PREFIX, AtomReach
 from keisei.rules.gate import Place, Verdict, judge, one_line
 from keisei.rules.policy import Globs, Patterns, Policy, Rule
 
@@ -482,6 +483,43 @@ def test_removing_a_tree_that_holds_a_protected_file_is_refused():
     assert judged([protect("docs/**")], effects, resolve=tree).decision == "allow"
 
 
+@pytest.mark.parametrize(
+    ("globs", "decision"),
+    [
+        (("src", "src/a"), "deny"),
+        (("src", "src/*"), "deny"),
+        (("src", "src/a", "src/keep", "src/keep/*"), "allow"),
+        (("src/**",), "allow"),
+        (("{src,docs}/**",), "allow"),
+        (("s*", "s*/**/*"), "allow"),
+        (("**/*.py", "src"), "deny"),
+    ],
+)
+def test_a_tree_is_removed_where_everything_below_may_be(globs, decision):
+    below = (f"{WORK}/src/a", f"{WORK}/src/keep", f"{WORK}/src/keep/b")
+    effects = Effects(deletes=(target("src", how="rm", tree=True),))
+
+    def tree(_, more=()):
+        return [Place(f"{WORK}/src", f"{WORK}/src", f"{WORK}/src", 1, (*below, *more))]
+
+    assert judged([write_only(*globs)], effects, resolve=tree).decision == decision
+    endless = judged([write_only(*globs)], effects, resolve=lambda where: tree(where, (UNKNOWN,)))
+    assert endless.decision == ("allow" if globs[-1].endswith("/**") else "deny")
+
+
+def test_a_folder_is_copied_only_to_where_everything_below_may_be_written():
+    def places(where):
+        path = f"{WORK}/{where.path}"
+        return [Place(path, path, path, 1, (f"{path}/b",) if where.path == "lib" else ())]
+
+    def copied(path):
+        return Effects(reads=(target(path, tree=True),), writes=(target("src/a", tree=True),))
+
+    assert judged([write_only("src/*")], copied("lib"), resolve=places).decision == "deny"
+    assert judged([write_only("src/**")], copied("lib"), resolve=places).decision == "allow"
+    assert judged([write_only("src/*")], copied("a.txt"), resolve=places).decision == "allow"
+
+
 def test_removing_the_worktree_itself_is_refused_where_anything_is_protected():
     effects = Effects(deletes=(target(".", how="rm", tree=True),))
 
@@ -568,6 +606,34 @@ def test_a_worktree_inside_a_scratch_folder_is_not_scratch(path, decision):
     rules = [write_only("src/**")]
 
     assert judged(rules, writes(path), worktree="/tmp/x/work").decision == decision
+
+
+ATOM = ToolCall(tool=f"{PREFIX}kei-fs__write", input={"path": "a"})
+ATOMS = {ATOM.tool: AtomReach(writes=("path",)), f"{PREFIX}mine__odd": AtomReach(unresolved="`mine::odd` says nothing")}
+
+
+def test_what_everybody_has_for_temporary_files_is_an_atoms_own_and_so_is_no_scratch():
+    rules, more = [write_only("src/**")], {"atoms": ATOMS, "scratch": ("/room/tmp", "/tmp", "/var/tmp")}
+
+    for path in ("/tmp/a", "/var/tmp/b/c"):
+        found = judged(rules, writes(path), ATOM, **more)
+        assert found.decision == "deny"
+        assert found.reason.endswith(
+            "outside the allowed paths: an atom has such a folder for itself alone, and it vanishes"
+        )
+        assert judged(rules, writes(path), WRITE, **more).decision == "allow"
+    assert judged(rules, writes("/room/tmp/a"), ATOM, **more).decision == "allow"
+    assert "vanishes" not in judged(rules, writes("/tmp/w/a"), ATOM, **more, worktree="/tmp/w").reason
+    assert judged(rules, writes("/tmp/w/src/a"), ATOM, **more, worktree="/tmp/w").decision == "allow"
+
+
+def test_an_atom_of_which_nobody_can_tell_what_it_does_is_refused_as_an_atom():
+    rules = [only("^ls"), write_only("src/**")]
+
+    found = judged(rules, Effects(unknown="x"), ToolCall(tool=f"{PREFIX}mine__odd", input={}), atoms=ATOMS)
+
+    assert (found.decision, found.cause, found.capability) == ("deny", "rule", "role::tools")
+    assert (found.reason, found.instead) == ("role::tools: `mine::odd` says nothing", "call another atom")
 
 
 def test_a_path_beside_such_a_worktree_must_be_written_out():

@@ -50,11 +50,16 @@ def without_circles(definition):
 
 def conflicts(one, other):
     """Written again, in other words: never by way of the code under test."""
-    first = {(effect.op, effect.domain) for effect in one.manifest.side_effects}
-    second = {(effect.op, effect.domain) for effect in other.manifest.side_effects}
-    if any(op == "other" for op, _ in first | second):
+    if any(effect.op == "other" for each in (one, other) for effect in each.manifest.side_effects):
         return True
-    return any(a[1] == b[1] and not (a[0] == b[0] == "read") for a in first for b in second)
+    first, second = touched(one), touched(other)
+    return any(a[1] == b[1] and (a[0] or b[0]) for a in first for b in second)
+
+
+def touched(spec):
+    """For each effect whether it changes something, and where. A program that a stream starts is started to read."""
+    harmless = ("read", "subprocess") if spec.manifest.kind == "stream" else ("read",)
+    return {(effect.op not in harmless, effect.domain) for effect in spec.manifest.side_effects}
 
 
 def needs_of(made, position):

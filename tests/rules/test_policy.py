@@ -16,9 +16,10 @@ from keisei.records.capability import (
 from keisei.records.error import OperatorError
 from keisei.records.form import Lineage
 from keisei.records.project import ToolFields
-from keisei.records.role import RoleCapabilities, RoleHead, RoleManifest, RoleTools
+from keisei.records.role import RoleCapabilities, RoleHead, RoleIsolation, RoleManifest, RoleTools
 from keisei.records.task_spec import Elevation, SpecOutput, SpecScope, SpecTask, SpecVerification, TaskSpec
 from keisei.records.verification import Planned
+from keisei.rules.atom_tool import LEAN, PREFIX, AtomReach
 from keisei.rules.policy import (
     Check,
     Globs,
@@ -142,6 +143,36 @@ def test_a_role_that_says_nothing_of_tools_allows_none():
 
     assert rule(policy, "role::tools").tools_allowed == ()
     assert rule(policy, "role::bash").patterns == (Patterns(mode="allow-only", items=()),)
+
+
+def test_the_tools_of_a_roles_atoms_are_among_its_tools_and_are_not_told_one_by_one():
+    ground = msgspec.structs.replace(GROUND, atoms={f"{PREFIX}kei-fs__read": AtomReach(reads=("path",))})
+
+    policy = role_policy(role(DENY_TOOLS.capability.name), task(), sources(DENY_TOOLS), ground)
+
+    more = (*(PREFIX + each for each in LEAN), f"{PREFIX}kei-fs__read")
+    for name in ("role::tools", "tools::deny-tools"):
+        assert rule(policy, name).tools_allowed == ("Read", "Bash", *more)
+    assert rule(policy, "role::tools").instead == "use Read, Bash, the atoms of this role"
+    assert policy.atoms == ground.atoms
+
+
+@pytest.mark.parametrize("network", ["none", "open"])
+def test_an_atom_that_needs_the_network_is_known_to_have_none_where_the_role_has_none(network):
+    reach = AtomReach(network=("url",)), AtomReach(talks=True), AtomReach(reads=("path",))
+    atoms = dict(zip((f"{PREFIX}kei-http__get", f"{PREFIX}mine__talk", f"{PREFIX}kei-fs__read"), reach, strict=True))
+    ground = msgspec.structs.replace(GROUND, atoms=atoms)
+    own = role()._replace(isolation=RoleIsolation(network=network))
+
+    found = role_policy(own, task(), sources(), ground).atoms
+
+    said = [each.unresolved for each in found.values()]
+    none = [f"`{name}` uses the network, and this role has none" for name in ("kei-http__get", "mine__talk")]
+    assert said == ([None] * 3 if network == "open" else [*none, None])
+
+
+def test_a_role_without_atoms_has_none_of_their_tools():
+    assert not any(each.startswith(PREFIX) for each in rule(compiled(), "role::tools").tools_allowed)
 
 
 def test_a_capability_that_nobody_knows_is_no_policy():
@@ -405,6 +436,7 @@ OTHER_POLICIES = {
     "scratch": (),
     "home": "/h",
     "tools": {"mcp__a__b": ToolFields(writes=("to",))},
+    "atoms": {"mcp__keisei__a__b": AtomReach(writes=("to",))},
     "checks": (),
     "verifies": (Planned(capability="a::b", kind="diff", rule="scope"),),
     "task": {"a": 1},

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keisei.rules.scope import glob_fault
+from keisei.rules.scope import glob_fault, is_within
 
 QUICK = settings(max_examples=200, deadline=None, database=None)
 
@@ -81,3 +81,36 @@ def test_any_text_gets_an_answer(glob):
     fault = glob_fault(glob)
 
     assert fault is None or (fault and "\n" not in fault)
+
+
+@pytest.mark.parametrize(
+    ("glob", "other"),
+    [
+        ("src/**", "src/**"),
+        ("src/a/**", "src/**"),
+        ("src/*.py", "src/**"),
+        ("src/a.py", "src/*.py"),
+        ("any/thing.txt", "**"),
+        ("src/{a,b}/**", "src/**"),
+    ],
+)
+def test_a_glob_within_another(glob, other):
+    assert is_within(glob, other)
+
+
+@pytest.mark.parametrize(
+    ("glob", "other"),
+    [
+        ("**", "src/**"),
+        ("src2/**", "src/**"),
+        ("src/*", "src/*.py"),
+        ("src/../etc/**", "src/**"),
+        ("/etc/passwd", "**/passwd"),
+        ("", "src/**"),
+        ("{src,etc}/**", "src/**"),
+        ("s*/**", "src/**"),
+        ("src/a/**", "s*/**"),
+    ],
+)
+def test_a_glob_that_is_not_surely_within_another(glob, other):
+    assert not is_within(glob, other)

@@ -45,6 +45,26 @@ EACH_WALL = pytest.mark.parametrize(
 )
 
 
+# Variables
+
+
+@pytest.mark.parametrize("machine", [FULL, LANDLOCK])
+def test_what_steers_the_loader_is_seen_by_the_program_and_by_nobody_outside(cell, machine):
+    env = {"PATH": "/usr/bin:/bin", "LD_PRELOAD": "/nowhere/evil.so", "GCONV_PATH": "/nowhere", "OWN": "1"}
+    launch = Launch(argv=("env",), cwd=str(cell.root), env=env, timeout_s=20.0)
+
+    held = confine(launch, Confinement(read=(str(cell.root),)), machine, "none")
+    try:
+        with open_process(held.launch) as process:
+            done = process.wait()
+    finally:
+        held.close()
+
+    assert held.launch.env == {"PATH": "/usr/bin:/bin", "OWN": "1"}
+    seen = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())
+    assert {name: seen.get(name) for name in env} == env
+
+
 # Files
 
 

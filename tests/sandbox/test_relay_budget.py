@@ -5,8 +5,11 @@ import threading
 
 import pytest
 
-from keisei.records.relay import Allowance, Price
+from keisei.records.budget import Amount
+from keisei.records.relay import Allowance, Charge, Price
+from keisei.sandbox import relay_tally, relay_till
 from keisei.sandbox.relay_request import SPENT
+from keisei.sandbox.relay_till import TILL, Till, read_till
 from tests.sandbox import relaying
 from tests.sandbox.relaying import (
     asked,
@@ -207,3 +210,54 @@ def test_a_refusal_before_the_server_is_asked_costs_nothing():
             line.sendall(request(path="/v1/files"))
             assert told(line)[0] == 403
         assert relay.charged().tokens == 0
+
+
+def test_what_was_handed_on_meanwhile_is_not_spent_again(tmp_path):
+    left, reasons = [None], []
+    said = whole(input_tokens=60, output_tokens=40)
+    settings = {"allowance": Allowance(max_tokens=1000), "on_spent": reasons.append, "log": tmp_path / "relay.jsonl"}
+    with relayed(saying(said), **settings) as (relay, server):
+        relay.hold_to(lambda: left[0])
+        assert read_till(tmp_path / TILL) == Amount(tokens=0)
+        for told in (None, Amount(tokens=250), Amount(tokens=10**6, usd=0.0)):  # unknown, handed on, given back
+            left[0] = told
+            assert asked(relay, request())[0] == 200
+        assert read_till(tmp_path / TILL) == Amount(tokens=300)
+        left[0] = Amount(tokens=300)
+        assert asked(relay, request())[0] == 400
+        left[0] = None
+        assert asked(relay, request())[0] == 400
+        assert len(server.heads) == 3
+    assert reasons == ["the budget of 300 tokens is used up: the rest was handed to tasks that it asked for"]
+
+
+def test_an_answer_is_cut_once_what_is_left_was_handed_on(monkeypatch):
+    monkeypatch.setattr(relay_tally, "FRESH_S", 0.0)
+    left = [Amount(tokens=1000)]
+
+    def answer(line, _):
+        head, start, delta, _ = chunked(START, DELTA)
+        line.sendall(head + start)
+        left[0] = Amount(tokens=150)
+        line.sendall(delta)
+        line.recv(1)  # until it is cut
+
+    with relayed(answer, allowance=Allowance(max_tokens=1000)) as (relay, _):
+        relay.hold_to(lambda: left[0])
+        with dialled(relay) as line:
+            line.sendall(request())
+            assert DELTA in rest(line)
+        assert relay.charged().tokens == 200
+        assert "150 tokens" in relay.spent_out
+
+
+def test_a_till_that_cannot_be_written_says_nothing(tmp_path, monkeypatch):
+    till = Till(tmp_path / TILL)
+    till.show(Charge(tokens=5, cost_usd=0.25), priced=True)
+    assert read_till(tmp_path / TILL) == Amount(tokens=5, usd=0.25)
+
+    monkeypatch.setattr(relay_till.os, "pwrite", lambda *_: 3)
+    till.show(Charge(tokens=6, cost_usd=0.5), priced=True)
+
+    assert read_till(tmp_path / TILL) == Amount()
+    till.close()

@@ -63,7 +63,7 @@ def _everything(folder):
             yield path
 
 
-@AGENTS
+@pytest.mark.parametrize("kind", ["claude-code", "codex", pytest.param("hermes-agent", marks=pytest.mark.soak)])
 def test_the_key_is_nowhere_but_at_the_models_server(kind, tmp_path, hire):
     script = [TOOLS[kind]("env"), TOOLS[kind]("cat /proc/1/environ /proc/self/environ /proc/*/environ"), answer()]
     with ScriptedModel(script) as model:
@@ -161,6 +161,7 @@ def hermes_delegates(request):
     return answer("src/made")
 
 
+@pytest.mark.soak
 def test_a_sub_agent_of_hermes_is_gated_and_confined_like_its_parent(tmp_path, hire):
     """Its hook does not tell who asks, so the calls are told apart by their order."""
     with ScriptedModel(hermes_delegates) as model:

@@ -158,7 +158,7 @@ def test_what_is_told_as_data_is_what_is_there(demo):
     assert ledger["found_row"] == ledger["changed_row"]
 
 
-@pytest.mark.parametrize("harness", ["claude", "codex"])
+@pytest.mark.parametrize("harness", ["claude", pytest.param("codex", marks=pytest.mark.soak)])
 def test_the_same_play_with_a_real_harness(demo, harness):
     code, told = demo.told("--real", harness, "--program", program(harness))
 

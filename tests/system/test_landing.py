@@ -15,6 +15,8 @@ TOOLS = {
     "codex": lambda command: {"tool": "exec_command", "input": {"cmd": command}},
 }
 AGENTS = pytest.mark.parametrize("kind", TOOLS)
+EITHER = pytest.mark.parametrize("kind", ["claude-code", pytest.param("codex", marks=pytest.mark.soak)])
+"""What is asked of the candidate, whoever made it."""
 ROLE = """
 [role]
 name = "lander"
@@ -145,7 +147,7 @@ def test_what_is_in_scope_and_green_lands(kind, hire):
     assert {each.status for each in asked.values()} == {"held"}
 
 
-@AGENTS
+@EITHER
 @pytest.mark.parametrize(
     ("deeds", "why"),
     [({"src/old.txt": "older\n"}, "modified"), ({"src/new.md": "x"}, "added")],
@@ -163,7 +165,7 @@ def test_what_a_program_writes_outside_the_scope_is_rejected_by_verification(kin
     assert next(iter(deeds)) in findings(agency, task_id)["scope::files-whitelist"]
 
 
-@AGENTS
+@EITHER
 def test_a_lie_about_tests_is_rejected_by_the_tests(kind, hire):
     script = [TOOLS[kind]("echo 4 > src/two.txt"), edited("src/two.txt", operator_summary="All 2 tests pass.")]
     with ScriptedModel(script) as model:
@@ -175,7 +177,7 @@ def test_a_lie_about_tests_is_rejected_by_the_tests(kind, hire):
     assert "test_two" in str(agency.store.findings(agency.attempt(task_id).attempt_id))
 
 
-@AGENTS
+@EITHER
 def test_what_is_green_alone_and_red_with_main_is_rejected_on_the_merged_tree(kind, hire):
     agency = None
 
@@ -226,7 +228,7 @@ def test_a_commit_through_a_script_is_refused_by_the_gate_and_what_it_cannot_see
     assert landings(agency) == []
 
 
-@AGENTS
+@EITHER
 def test_a_dependency_in_a_table_of_its_own_is_rejected(kind, hire):
     deeds = {"src/Cargo.toml": CARGO.replace("1.0.0", "1.0.1") + '\n[dependencies.evil]\nversion = "1"\n'}
     script = [TOOLS[kind]("python3 -m unittest src.deed"), edited(*deeds)]
@@ -239,7 +241,7 @@ def test_a_dependency_in_a_table_of_its_own_is_rejected(kind, hire):
     assert "evil" in findings(agency, task_id)["safety::no-dep-bump"]
 
 
-@AGENTS
+@EITHER
 def test_a_test_file_that_was_emptied_is_rejected_by_the_tests(kind, hire):
     less = TESTS.replace('self.assertEqual(Path("src/two.txt").read_text(), "2\\n")', "pass")
     deeds = {"src/test_sums.py": less, "src/two.txt": "4\n"}
@@ -253,7 +255,7 @@ def test_a_test_file_that_was_emptied_is_rejected_by_the_tests(kind, hire):
     assert "test_two" in str(agency.store.findings(agency.attempt(task_id).attempt_id))
 
 
-@AGENTS
+@EITHER
 def test_a_check_that_passes_only_in_the_worktree_is_rejected(kind, hire):
     script = [
         TOOLS[kind]("echo x > src/helper.local"),

@@ -22,6 +22,9 @@ from tests.system.agency import KEY, Agency, answer, git
 from tests.system.test_agent import TOOLS
 
 AGENTS = pytest.mark.parametrize("kind", TOOLS)
+SLOW = pytest.param("hermes-agent", marks=pytest.mark.soak)
+"""Hermes Agent takes some seconds to start."""
+QUICK = pytest.mark.parametrize("kind", ["claude-code", "codex", SLOW])
 STANDIN = Path(__file__).with_name("standin.py")
 MB = 1024 * 1024
 
@@ -117,7 +120,7 @@ def reason(agency, task_id):
 # --- the model's server ----------------------------------------------------------------------------------------------
 
 
-@AGENTS
+@QUICK
 def test_a_rate_limit_is_waited_for_outside_and_uses_up_no_attempt(kind, hire):
     with ScriptedModel(lambda _: Fault(429, "slow down", {"retry-after": "300"})) as model:
         agency = hire(model, kind)
@@ -249,7 +252,7 @@ def test_an_agent_that_says_nothing_has_no_result_and_one_that_prints_any_bytes_
 PRICES = "[prices.scripted]\ninput = 100.0\noutput = 1000.0\n"
 
 
-@AGENTS
+@QUICK
 def test_a_real_harness_passes_its_rehearsal_and_what_it_uses_is_counted_and_priced(kind, hire):
     with ScriptedModel([TOOLS[kind]("touch src/new"), answer("src/new")]) as model:
         agency = hire(model, kind, project=PRICES, rehearsed=True)
@@ -381,7 +384,7 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("kind", ["claude-code", "hermes-agent"])
+@pytest.mark.parametrize("kind", ["claude-code", SLOW])
 def test_nothing_is_left_of_a_harness_that_was_stopped_whose_tool_has_forked_away(kind, tmp_path, hire):
     agency, mark = None, f"sleeper-of-{tmp_path.name}-{os.getpid()}"
 

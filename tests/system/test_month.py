@@ -11,7 +11,7 @@ from tests.store.desk import postgres_desk, sqlite_desk
 from tests.system.month import Month, complaints, told
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
 def desk(request, tmp_path):
     opened = (
         sqlite_desk(tmp_path) if request.param == "sqlite" else postgres_desk(request.getfixturevalue("postgres_url"))
@@ -133,7 +133,10 @@ BREAKS = [
 ]
 
 
-@pytest.mark.parametrize("breaking", BREAKS)
+@pytest.mark.parametrize(
+    "breaking",
+    [pytest.param(each, marks=pytest.mark.soak) if each is break_delivery else each for each in BREAKS],
+)
 def test_the_two_countings_see(breaking, tmp_path, monkeypatch):
     with sqlite_desk(tmp_path) as desk:
         month = Month(desk, tmp_path, seed=3, days=6, step_s=2700)

@@ -32,7 +32,7 @@ def test_runners_that_are_killed_lose_nothing(kind):
     assert figures.starts >= figures.tasks
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
 def test_a_runner_that_is_stopped_loses_its_tree_and_then_its_lease_and_settles_nothing(kind):
     with place(kind) as (folder, url), calm(folder, url) as (field, store):
         queue(store, "10")  # longer than a lease and the look for it, or the tree would end by itself

@@ -187,3 +187,23 @@ def test_a_database_is_looked_at_once_until_something_changes(house, monkeypatch
     found += [databases.database(package) for _ in range(3)]
     assert len(looked) == 5
     assert set(found) == {found[0]}
+
+
+@pytest.mark.parametrize("default", ["~/deep/x.db", "/deep/x.db", "kei-other/x.db", "x.db"])
+def test_a_database_that_is_not_the_packages_own_is_not_made_inside_an_attempt(house, default):
+    home = house.folder / "home"
+    package = house.package("kei-task", db_default=default.replace("/deep", f"{house.folder}/deep", default[0] == "/"))
+    held = PackageDatabases(read_settings(house.env), house.found, house.env, is_held=True)
+    before = sorted(house.folder.rglob("*"))
+
+    with pytest.raises(OperatorError, match="is not opened inside an attempt"):
+        held.database(package)
+
+    assert sorted(house.folder.rglob("*")) == before
+    assert not (home / "deep").exists()
+
+
+def test_the_packages_own_database_is_made_inside_an_attempt(house):
+    held = PackageDatabases(read_settings(house.env), house.found, house.env, is_held=True)
+
+    assert held.database(house.package("kei-task")) == house.databases().database(house.found("kei-task"))

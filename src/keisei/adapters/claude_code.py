@@ -29,6 +29,7 @@ from keisei.records.error import Refused
 from keisei.records.form import JsonObject
 from keisei.records.launch import Exit, Launch
 from keisei.records.report import AgentReport, ErrorKind, HarnessError
+from keisei.rules.atom_tool import SERVER
 
 kind = "claude-code"
 home: str | None = None
@@ -48,6 +49,14 @@ ALONE = QUIET | {
 """Nothing but the model is asked, unless the order says otherwise."""
 SANDBOXED = {"IS_SANDBOX": "1"}
 """Without it root may not give up the harness's own prompts; said only where our sandbox holds."""
+SERVED = {
+    "MCP_CONNECTION_NONBLOCKING": "0",
+    "MCP_TIMEOUT": "60000",
+    "MCP_CONNECT_TIMEOUT_MS": "60000",
+    "MCP_TOOL_TIMEOUT": "86400000",
+    "CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT": "0",
+}
+"""With a server of ours: its tools are there before the model is asked, and the runtime's own deadlines hold."""
 PATHS = ("file_path", "notebook_path", "path")
 """Fields that its own tools make absolute before the hook is asked."""
 REWRITTEN = re.compile(r"-?\d+(?:\.\d+)?|true|false")
@@ -70,9 +79,22 @@ ERRORS: Mapping[str, ErrorKind] = {
 """What its message about an error of the model's server is marked with."""
 
 
-def guard(hook: Sequence[str], place: Place) -> Guard:  # noqa: ARG001 - the settings name no place
+def guard(hook: Sequence[str], place: Place) -> Guard:
     """The settings with the hook in them. Raises OperatorError for paths that no settings file can hold."""
-    return Guard(settings=json.dumps(attempt_settings(hook), ensure_ascii=False))
+    settings = json.dumps(attempt_settings(hook), ensure_ascii=False)
+    servers = None if place.server is None else _servers(place.server, place.server_env)
+    return Guard(settings=settings, servers=servers, env=place.server_env)
+
+
+def _servers(server: Sequence[str], env: Mapping[str, str]) -> str:
+    """It becomes an argument, so that it names variables of the harness and holds no value of them."""
+    told = {
+        "type": "stdio",
+        "command": server[0],
+        "args": list(server[1:]),
+        "env": {each: f"${{{each}}}" for each in env},
+    }
+    return json.dumps({"mcpServers": {SERVER: told}}, ensure_ascii=False)
 
 
 def plan(order: Order) -> Launch:
@@ -83,11 +105,13 @@ def plan(order: Order) -> Launch:
     settings = merged(guard.settings, order.settings_files, autonomy.required_settings_files, trusted=trusted)
     model, session = model_of(order), session_of(order)
     argv = [config.command, "-p", *(TRUSTED if trusted else RESTRICTED), *CLOSED, "--settings", settings, *OUTPUT]
+    argv += ["--mcp-config", guard.servers] if guard.servers is not None else []
     argv += ["--model", model] if model else []
     argv += ["--resume", session] if session else []
     argv += ["--max-budget-usd", _budget(order.max_cost_usd)] if order.max_cost_usd is not None else []
     argv += config.extra_args
     env = ALONE | dict(order.env) | dict(guard.env) | (SANDBOXED if trusted and order.confined else {})
+    env |= SERVED if guard.servers is not None else {}
     return launch_of(order, config, argv, stdin=order.prompt, env=env)
 
 

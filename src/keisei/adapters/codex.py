@@ -17,7 +17,7 @@ from typing import Literal
 
 from keisei.adapters import fault, transcript
 from keisei.adapters.codex_rollout import Rollouts, sum_of
-from keisei.adapters.hook_codex import attempt_config
+from keisei.adapters.hook_codex import Server, attempt_config
 from keisei.adapters.launch import QUIET, config_of, guard_of, is_trusted, launch_of, model_of, session_of
 from keisei.adapters.port import MODEL_KEY, Guard, Order, Place, Probe
 from keisei.adapters.transcript import items, table
@@ -56,7 +56,8 @@ REACHED = (100, 499)
 
 def guard(hook: Sequence[str], place: Place) -> Guard:
     """hooks.json, and config.toml that trusts it. Raises OperatorError for paths that no settings file can hold."""
-    hooks, config = attempt_config(hook, Path(place.room, "codex"), Path(place.worktree))
+    server = None if place.server is None else Server(place.server, place.server_env)
+    hooks, config = attempt_config(hook, Path(place.room, "codex"), Path(place.worktree), server)
     return Guard(files={"hooks.json": json.dumps(hooks, ensure_ascii=False), "config.toml": config})
 
 

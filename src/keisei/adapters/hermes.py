@@ -46,6 +46,9 @@ TURNED_AWAY = (
 
 def guard(hook: Sequence[str], place: Place) -> Guard:
     """Its configuration, and the plugin that asks the gate. Raises OperatorError for paths that no program takes."""
+    if place.server is not None:
+        message = "adapters of kind `hermes-agent` do not get atoms yet, and the role has an `[atoms]` table"
+        raise Refused(message, "use claude-code or codex for this role, or take the table out of it")
     return Guard(files=hook_hermes.attempt_files(hook, place.model, place.model_address))
 
 

@@ -13,11 +13,22 @@ from typing import Any, NamedTuple
 import tomlkit
 
 from keisei.adapters.hook_command import is_ours, shell_form
+from keisei.rules.atom_tool import SERVER
 
 EVENTS = {"PreToolUse": "pre_tool_use", "PostToolUse": "post_tool_use"}
 TIMEOUT_S = 10
 HARNESS = "codex"
 _DEFAULT_TIMEOUT_S = 600
+SERVER_LIMITS = {"required": True, "startup_timeout_sec": 60, "tool_timeout_sec": 86_400}
+"""The runtime's own deadlines hold: those of atoms and of the attempt. It waits for a server that is
+required: on a slow machine its model would else be asked before the tools are there."""
+
+
+class Server(NamedTuple):
+    """keisei's own MCP server."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
 
 
 class Spot(NamedTuple):
@@ -84,11 +95,14 @@ def trust(hooks_json: Mapping[str, Any], hooks_path: str) -> dict[str, str]:
     }
 
 
-def attempt_config(hook: Sequence[str], codex_home: Path, project_root: Path) -> tuple[dict[str, Any], str]:
+def attempt_config(
+    hook: Sequence[str], codex_home: Path, project_root: Path, server: Server | None = None
+) -> tuple[dict[str, Any], str]:
     """hooks.json and config.toml for the CODEX_HOME of one attempt; `hook` is the client's whole argv.
 
     The project is untrusted, so that a repository's own `.codex/` neither switches hooks off nor starts servers. The
-    adapter adds model and provider. Symlinks in both paths are followed, as Codex does.
+    adapter adds model and provider. Symlinks in both paths are followed, as Codex does. Without a
+    `server`, config.toml names none.
     """
     hooks_json = snippet(shell_form(hook))
     config = tomlkit.document()
@@ -96,6 +110,9 @@ def attempt_config(hook: Sequence[str], codex_home: Path, project_root: Path) ->
     config["projects"] = {str(project_root.resolve()): {"trust_level": "untrusted"}}
     path = str(codex_home.resolve() / "hooks.json")
     config["hooks"] = {"state": {key: {"trusted_hash": each} for key, each in trust(hooks_json, path).items()}}
+    if server is not None:
+        program, *args = server.argv
+        config["mcp_servers"] = {SERVER: {"command": program, "args": args, "env": dict(server.env), **SERVER_LIMITS}}
     return hooks_json, tomlkit.dumps(config)
 
 

@@ -26,6 +26,10 @@ class Place(Struct, frozen=True, kw_only=True):
     """The model, where the attempt names one."""
     model_address: str | None = None
     """Where the model's relay answers, `http://127.0.0.1:PORT` without a path; None leaves the harness its own way."""
+    server: tuple[str, ...] | None = None
+    """keisei's own MCP server, as the harness starts it, whole; None where the role has no atoms."""
+    server_env: Mapping[str, str] = {}
+    """Variables of that server. They hold a secret: no command line may."""
 
 
 class Guard(Struct, frozen=True, kw_only=True):
@@ -33,10 +37,12 @@ class Guard(Struct, frozen=True, kw_only=True):
 
     settings: str | None = None
     """Claude Code: the JSON that `--settings` gets, with the hook in it."""
+    servers: str | None = None
+    """Claude Code: the JSON that `--mcp-config` gets; None for no server at all."""
     files: Mapping[str, str] = {}
     """Codex, Hermes: files of the harness's private home by name, written there before the launch."""
     env: Mapping[str, str] = {}
-    """Variables that the gate's client needs."""
+    """Variables that the gate's client and our server need."""
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -98,7 +104,7 @@ class Adapter(Protocol):
     def guard(self, hook: Sequence[str], place: Place) -> Guard | None:
         """What hangs the gate in; `hook` is the client's whole argv. None where there is nothing to gate.
 
-        Raises OperatorError for paths that no settings file can hold.
+        Raises OperatorError for paths that no settings file can hold, Refused for a server it cannot start.
         """
 
     def plan(self, order: Order) -> Launch | Call:

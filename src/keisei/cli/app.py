@@ -24,6 +24,7 @@ COMMANDS = {
     "land": ("keisei.cli.land:group", "Verified work on its way to main: list, approve, reject, revert."),
     "ledger": ("keisei.cli.ledger:group", "What must be provable: append, fork, list, show, verify."),
     "lint": ("keisei.cli.lint:command", "Check authored files; every problem at once."),
+    "mcp": ("keisei.cli.mcp:group", "Atoms as tools for agents and editors: serve, config."),
     "outbox": ("keisei.cli.outbox:group", "What leaves the house: list, show, retry, drop."),
     "pipe": ("keisei.cli.pipe:group", "Atoms in order: plan, run, resume, show, graph."),
     "profile": ("keisei.cli.profile:group", "List and show profiles."),
@@ -46,7 +47,7 @@ SECTIONS = {
     "See what came of it, and decide": ("approval", "attempt", "event", "land", "ledger", "outbox"),
     "Judge tool calls": ("gate", "hooks"),
     "Write": ("agent", "capability", "lint", "profile", "role", "schema", "skill", "task-type"),
-    "Call atoms": ("atom", "pipe"),
+    "Call atoms": ("atom", "mcp", "pipe"),
     "More": ("compat", "completion"),
 }
 """Every command in the help, once, under what it is for."""

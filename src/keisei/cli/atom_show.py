@@ -1,18 +1,16 @@
 """`keisei atom show`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from keisei.cli.invoke import UNKNOWN
 from keisei.cli.output import emit_json, json_option
 from keisei.cli.surroundings import kit_root_option, root_option, settings
-from keisei.contracts.check import data_of
 from keisei.records.problem import printable
 
 if TYPE_CHECKING:
-    from keisei.records.atom import AtomManifest
     from keisei.records.atom_spec import AtomSpec
     from keisei.wiring.atoms import Shelf
 
@@ -24,11 +22,12 @@ if TYPE_CHECKING:
 @json_option
 def command(atom_id: str, roots: tuple[Path, ...], kit_root: Path | None, as_json: bool) -> int:
     """One atom: its page, its schemas, what its effects mean, and where it stands."""
+    from keisei.rules.atom_telling import atom_data
     from keisei.wiring.atoms import open_shelf
 
     spec = found_atom(open_shelf(settings(), roots=roots, kit_root=kit_root), atom_id)
     if as_json:
-        emit_json(_data(spec))
+        emit_json(atom_data(spec))
     else:
         click.echo(_text(spec))
     return 0
@@ -46,54 +45,12 @@ def found_atom(shelf: "Shelf", atom_id: str) -> "AtomSpec":
         raise click.exceptions.Exit(UNKNOWN) from error
 
 
-def decisions(manifest: "AtomManifest") -> dict[str, str]:
-    """What follows from kind and effects, a sentence each."""
-    from keisei.rules.atom_effect import (
-        conflict,
-        is_safe_again_words,
-        may_cache_words,
-        may_retry_words,
-    )
-
-    domains = ", ".join(f"`{each}`" for each in conflict(manifest, manifest))
-    alone = f"two calls of it never overlap: {domains} is changed" if domains else "any number of calls may overlap"
-    if any(each.op == "other" for each in manifest.side_effects):
-        alone = "nothing runs beside it: its effect `other` says nothing of itself"
-    return {
-        "parallel": alone,
-        "again": is_safe_again_words(manifest),
-        "retry": may_retry_words(manifest),
-        "cache": may_cache_words(manifest),
-    }
-
-
-def _data(spec: "AtomSpec") -> dict[str, Any]:
-    package = spec.package
-    return {
-        "atom": spec.id,
-        "summary": spec.summary,
-        "manifest": data_of(spec.manifest),
-        "decisions": decisions(spec.manifest),
-        "input_schema": spec.input_schema,
-        "output_schema": spec.output_schema,
-        "spec_sha": spec.spec_sha,
-        "page": spec.page,
-        "function": spec.function,
-        "package": {
-            "name": package.name,
-            "version": package.version,
-            "folder": package.folder,
-            "language": package.language,
-            "metadata": data_of(package.metadata),
-        },
-    }
-
-
 def _text(spec: "AtomSpec") -> str:
     import json
 
     from keisei.library.document import parse_frontmatter
     from keisei.library.source import read_source, shown_path
+    from keisei.rules.atom_telling import decisions
 
     manifest, package = spec.manifest, spec.package
     effects = ", ".join(f"{each.op} {each.domain}" for each in manifest.side_effects) or "none, it is pure"

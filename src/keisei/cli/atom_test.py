@@ -32,8 +32,9 @@ SHOWN = {"ok": "ok", "declared": "declared error", "failed": "FAILED", "missing"
 def command(atom_ids: tuple[str, ...], roots: tuple[Path, ...], kit_root: Path | None, as_json: bool) -> int:
     """Call every example of every schema in the sandbox: all atoms of the project's own, or those that are named.
 
-    Each example has a fresh folder, a fresh database and no network, unless the atom declares that effect. An error
-    that the page declares passes. Exit 0, 2 where one fails, 127 where a program is missing.
+    An example may touch what the page declares and nothing else: files of a fresh folder, a fresh database, the
+    network, programs. An error that the page declares passes. Exit 0, 2 where one fails, 127 where a program is
+    missing.
     """
     from keisei.cli.desk import actor, refusing
     from keisei.cli.invoke import Interrupt, hearing

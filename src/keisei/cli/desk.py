@@ -1,7 +1,6 @@
 """The desk: the project's store and files, and how they are told to the people who work there."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -121,12 +120,9 @@ def _owner(store: "Store", given: str) -> str | None:
 
 def actor() -> str:
     """Who gives orders at this terminal, for the ledger: the account, whatever its environment says."""
-    import pwd
+    from keisei.wiring.account import actor as account
 
-    try:
-        return f"operator:{pwd.getpwuid(os.getuid()).pw_name}"
-    except KeyError:
-        return f"operator:{os.getuid()}"
+    return account()
 
 
 class Words(click.ParamType[str]):

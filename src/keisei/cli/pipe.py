@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from keisei.engine.pipe_order import PipeEnd, PipeOrder
     from keisei.engine.ports import Store
     from keisei.library.pipe import LoadedPipe
-    from keisei.records.pipe_plan import PipePlan, PlannedStep
+    from keisei.records.pipe_plan import PipePlan
     from keisei.records.pipe_run import PipeRun
     from keisei.wiring.atom_runtime import AtomRuntime
 
@@ -295,12 +295,9 @@ def _runtime(roots: tuple[Path, ...], kit_root: Path | None) -> Iterator["AtomRu
 
 def _planned(runtime: "AtomRuntime", loaded: "LoadedPipe", name: str | None = None) -> "PipePlan":
     """The plan; what a person should know of it stands in its warnings."""
-    from msgspec.structs import replace
+    from keisei.wiring.runtime_verb import planned
 
-    from keisei.rules.pipe_plan import plan
-
-    found = plan(loaded.definition, loaded.complain, runtime.shelf.atom, name=name or loaded.name)
-    return replace(found, warnings=(*loaded.warnings, *found.warnings))
+    return planned(runtime.shelf, loaded, name)
 
 
 def _adjusted(runtime: "AtomRuntime", plan: "PipePlan", *, keep_going: bool, max_parallel: int | None) -> "PipePlan":
@@ -402,44 +399,15 @@ def _draw(plan: "PipePlan", form: str) -> int:
 
 def _tell_plan(plan: "PipePlan", *, as_json: bool) -> int:
     from keisei.cli.pipe_progress import plan_lines
+    from keisei.rules.pipe_telling import plan_data
 
     for problem in plan.warnings:
         warn(problem)
     if as_json:
-        emit_json(_plan_data(plan))
+        emit_json(plan_data(plan))
     else:
         click.echo("\n".join(plan_lines(plan)))
     return 0
-
-
-def _plan_data(plan: "PipePlan") -> dict[str, Any]:
-    return {
-        "name": plan.name,
-        "steps": [_step_data(plan, step) for step in plan.steps],
-        "order": [plan.steps[position].name for position in plan.order],
-        "max_parallel": plan.max_parallel,
-        "on_failure": plan.on_failure,
-        "definition_sha": plan.definition_sha,
-        "warnings": [problem.render() for problem in plan.warnings],
-    }
-
-
-def _step_data(plan: "PipePlan", step: "PlannedStep") -> dict[str, Any]:
-    names = [each.name for each in plan.steps]
-    retry = {"max": step.retry.max, "backoff_ms": step.retry.backoff_ms, "on": step.retry.on, "why": step.retry.why}
-    return {
-        "id": step.name,
-        "atom": step.spec.id,
-        "needs": [names[each] for each in step.needs],
-        "after": [names[each] for each in step.after],
-        "serial": step.serial,
-        "consumes": None if step.consumes is None else names[step.consumes],
-        "streamed": step.streamed,
-        "retry": retry,
-        "cached": step.cached,
-        "undo": None if step.undo is None else step.undo.id,
-        "why": list(step.words),
-    }
 
 
 def _run_data(run: "PipeRun") -> dict[str, Any]:

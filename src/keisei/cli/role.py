@@ -57,6 +57,7 @@ def _data(catalog: Catalog, role: ResolvedRole) -> dict[str, object]:
         "tools": data_of(role.tools),
         "escalation": data_of(role.escalation),
         "isolation": data_of(role.isolation),
+        "atoms": data_of(role.atoms),
         "record": data_of(role.manifest),
     }
 
@@ -74,8 +75,14 @@ def _text(role: ResolvedRole) -> str:
         *(f"  bash: {pattern}" for pattern in role.tools.bash_patterns_allowed),
         f"escalation: {role.escalation.policy}",
         f"isolation: {role.isolation.require}, network {role.isolation.network}",
+        f"atoms: {_atoms(role)}" if role.atoms.allowed else "",
     ]
     return "\n".join(line for line in lines if line.strip())
+
+
+def _atoms(role: ResolvedRole) -> str:
+    """Which atoms a role grants, in words."""
+    return f"{', '.join(role.atoms.allowed)} ({'reading and writing' if role.atoms.write else 'reading only'})"
 
 
 @group.command("matrix")

@@ -36,6 +36,9 @@ def _section(number: int, role: ResolvedRole) -> str:
     lines += [f"- Escalation: `{role.escalation.policy}`: {ESCALATIONS[role.escalation.policy]}"]
     lines += [f"- Isolation: `{role.isolation.require}`, network `{role.isolation.network}`"]
     lines += [f"- Tools: {_names(role.tools.allowed)}"]
+    if role.atoms.allowed:
+        how = "reading and writing" if role.atoms.write else "reading only"
+        lines += [f"- Atoms: {_names(role.atoms.allowed)}, {how}"]
     if role.manifest.pipeline and role.manifest.pipeline.handoff:
         lines += [f"- Hands over to: {_names(role.manifest.pipeline.handoff)}"]
     lines += ["", "Capabilities, in the order of the prompt:", "", *_numbered(role.capabilities), ""]

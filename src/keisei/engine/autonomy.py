@@ -165,7 +165,10 @@ class Posting(Protocol):
         """End a pending row as dead. False: it is not pending."""
 
     def followed_since(self, task_type: str | None, since: datetime) -> int:
-        """How many follow-up tasks were delivered since then; of parents of this type, or of all."""
+        """How many tasks were asked for by tasks since then; by those of this type, or by all.
+
+        Follow-ups that were delivered, and what attempts have queued themselves.
+        """
 
 
 class Importing(Protocol):

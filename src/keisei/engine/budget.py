@@ -1,7 +1,7 @@
 """Budget: what may be spent, what is left of it today, and what an operator allows beside it."""
 
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
@@ -13,9 +13,17 @@ from keisei.records.error import Refused
 from keisei.records.id import AdapterId, AgentId, TaskId
 from keisei.records.intent import Budget
 from keisei.records.move import Claimed, NewEntry, NewEvent
+from keisei.records.outbox import OutboxItem, OutboxStatus
 from keisei.records.project import ProjectAmount, ProjectBudget
-from keisei.records.task import TaskRecord
+from keisei.records.task import TERMINAL, TaskRecord
 from keisei.rules import budget as rules
+from keisei.rules.follow_up import ASKED, FOLLOWS
+
+NOTHING: Final = Amount(usd=0.0, tokens=0)
+HIGHEST: Final = 100
+"""Tasks above one that are looked at."""
+ROWS: Final = 10_000
+"""Rows of the outbox that are looked at."""
 
 
 class Purse(Protocol):
@@ -26,6 +34,19 @@ class Purse(Protocol):
 
     def grants(self, day: str | None, task_id: TaskId | None = None) -> list[Grant]:
         """What was granted for a day, or for a task."""
+
+
+class Family(Purse, Protocol):
+    """What is asked of the store about a task and those below it."""
+
+    def task(self, task_id: TaskId) -> TaskRecord | None:
+        """One task."""
+
+    def children(self, task_id: TaskId, limit: int = 1000) -> list[TaskRecord]:
+        """Tasks that a task asked for, oldest first."""
+
+    def outbox(self, status: OutboxStatus | None, limit: int) -> list[OutboxItem]:
+        """Rows, newest first."""
 
 
 class Balance(Struct, frozen=True, kw_only=True):
@@ -130,17 +151,77 @@ def overspent(store: Purse, claimed: Claimed, policy: BudgetPolicy | None) -> st
     return f"its budget is used up ({charged.tokens:,} of {limit.tokens:,} tokens{guessed})"
 
 
-def allowance(store: Purse, task: TaskRecord, policy: BudgetPolicy | None) -> Budget | None:
-    """What one more attempt may spend of its task's own limit, by what the earlier ones cost; None for no limit."""
-    limit = _own(store, task, policy)
-    if limit == Amount():
+def allowance(store: Family, task: TaskRecord, policy: BudgetPolicy | None) -> Budget | None:
+    """What one more attempt may spend of its task's own limit, as `remaining` counts; None for no limit."""
+    left = remaining(store, task, policy)
+    if left == Amount():
         return None
-    cost = store.spent_by(task.task_id)
-    left = rules.left(limit, rules.total([cost.spent, cost.unknown]))
     return Budget(
         max_cost_usd=None if left.usd is None else max(0.0, round(left.usd, 6)),
         max_tokens=None if left.tokens is None else max(1, left.tokens),
     )
+
+
+def remaining(store: Family, task: TaskRecord, policy: BudgetPolicy | None, spent: Amount = NOTHING) -> Amount:
+    """What of a task's own limit is left: None for no limit, below nothing where overdrawn.
+
+    What its ended attempts cost is gone, what the tasks may spend that its attempts have asked for, and what its open
+    attempt has `spent` so far. So the open attempt itself may spend what is left without it.
+    """
+    limit = _own(store, task, policy)
+    if limit == Amount():
+        return limit
+    cost = store.spent_by(task.task_id)
+    below = _Kin(store, policy).below(task, whole=is_shared(store, task))
+    return rules.left(limit, rules.total([cost.spent, cost.unknown, spent, below]))
+
+
+def is_shared(store: Family, task: TaskRecord) -> bool:
+    """Whether a running attempt asked for it, or for one above it: all it does is paid from that one's budget."""
+    found: TaskRecord | None = task
+    for _ in range(HIGHEST):
+        if found is None or (found.idempotency_key or "").startswith(ASKED):
+            return found is not None
+        found = None if found.parent_task_id is None else store.task(found.parent_task_id)
+    return False
+
+
+class _Kin:
+    """The tasks below one, gone through once."""
+
+    def __init__(self, store: Family, policy: BudgetPolicy | None) -> None:
+        self._store, self._policy = store, policy
+        self._seen: set[TaskId] = set()
+
+    def below(self, task: TaskRecord, *, whole: bool = True) -> Amount:
+        """What the tasks that a task asked for have cost and may still cost, with all that stands below them.
+
+        Follow-ups of an outcome have a budget of their own, unless the task is `whole`: paid by one above it.
+        """
+        self._seen.add(task.task_id)
+        children = [each for each in self._store.children(task.task_id) if each.task_id not in self._seen]
+        counted = [each for each in children if whole or FOLLOWS not in (each.idempotency_key or "")]
+        over = self._over(counted)
+        return rules.total([self._bound(each, over=each.task_id in over) for each in counted])
+
+    def _bound(self, task: TaskRecord, *, over: bool) -> Amount:
+        """A task that goes on may spend its limit, which covers what stands below it as far as that fits into it.
+
+        What an operator granted for it is beside its parent's budget, and is used first.
+        """
+        granted = rules.total(each.amount for each in self._store.grants(None, task.task_id))
+        gone = rules.total([rules.charged([self._store.spent_by(task.task_id)]), self.below(task)])
+        most = gone if over else rules.larger(_own(self._store, task, self._policy), gone)
+        return rules.larger(rules.left(most, granted), NOTHING)
+
+    def _over(self, tasks: list[TaskRecord]) -> set[TaskId]:
+        """Those of them that spend nothing more. One that has ended may go on in follow-ups that are not queued yet.
+
+        Looked at after the tasks and before what stands below them, so that a follow-up is seen here or there.
+        """
+        ended = {each.task_id for each in tasks if each.status in TERMINAL}
+        waiting = self._store.outbox("pending", ROWS) if ended else []
+        return ended - {each.task_id for each in waiting if each.kind == "follow_up_task"}
 
 
 def _own(store: Purse, task: TaskRecord, policy: BudgetPolicy | None) -> Amount:

@@ -49,6 +49,9 @@ class Tools(NamedTuple):
     """Values that must not be written down."""
     monotonic: Callable[[], float] = time.monotonic
     """Seconds by a clock that never jumps."""
+    judge: Callable[[CallOrder], str | None] | None = None
+    """Asked about every call whose input fits, before anything is made for it: why it is refused, or None. It is told
+    neither environment nor database. None where every call may happen."""
 
 
 class InvokeOrder(Struct, frozen=True, kw_only=True):
@@ -98,19 +101,27 @@ class Call:
             return failed("schema-in", self._no_form)
         if wrong := self._complaints("in", spec.input_schema, order.input):
             return failed("schema-in", wrong)
-        try:
-            database = self.tools.databases.database(spec.package)
-        except KeiseiError as error:
-            return world_failed(error)
-        return CallOrder(
+        asked = CallOrder(
             spec=spec,
             input=order.input,
             invocation_id=self.invocation_id,
             timeout_s=timeout_ms(spec.manifest, order.timeout_ms) / 1000,
-            env={**self.tools.environment(spec.package, database), **_own_names(spec, database)},
-            database=database,
+            env={},
+            database=None,
             cwd=self.tools.cwd,
         )
+        if self.tools.judge is not None and (reason := self.tools.judge(asked)) is not None:
+            return failed("refused", reason)
+        try:
+            return self._supplied(asked)
+        except KeiseiError as error:
+            return world_failed(error)
+
+    def _supplied(self, asked: CallOrder) -> CallOrder:
+        """With its database, up to date, and its environment. Raises OperatorError, WorldFault."""
+        spec, database = asked.spec, self.tools.databases.database(asked.spec.package)
+        env = {**self.tools.environment(spec.package, database), **_own_names(spec, database)}
+        return msgspec.structs.replace(asked, env=env, database=database)
 
     def answered(self, ready: CallOrder) -> Answer:
         """What the worker says."""
@@ -165,7 +176,8 @@ class Call:
         """The error as it may be written down."""
         if error is None:
             return None
-        code = error.code if error.code is None else self._redacted(error.code)
+        known_codes = {each.code for each in self.order.spec.manifest.errors}
+        code = error.code if error.code is None or error.code in known_codes else self._redacted(error.code)
         # our own words about a value hold no secret, and in `password: must be text` none must be found
         head = error.message.removesuffix(self._complained)
         message = self._redacted(head) + error.message[len(head) :]

@@ -17,11 +17,12 @@ from keisei.records.profile import SubagentProfile
 from keisei.records.task import TaskRecord
 from keisei.records.task_type import TaskTypeSpec
 from keisei.records.workflow import WorkflowDefinition
+from keisei.rules.follow_up import ASKED, TASK_SOURCE
 
-RESERVED_KEYS = ("workflow:", "schedule:", "respawn:")
-"""How keys begin that only the runtime gives: whoever could choose one would speak for a workflow, a schedule or a
-landing."""
-RESERVED_SOURCES = ("workflow:", "task:")
+RESERVED_KEYS = ("workflow:", "schedule:", "respawn:", ASKED)
+"""How keys begin that only the runtime gives: whoever could choose one would speak for a workflow, a schedule, a
+landing or an attempt."""
+RESERVED_SOURCES = ("workflow:", TASK_SOURCE)
 """Likewise for sources."""
 PRIORITY = 5
 """Of a task that names none, as in the original."""

@@ -1,4 +1,4 @@
-"""Invoke: one atom called once. Validate, find its database, call, validate, record.
+"""Invoke: one atom called once. Validate, ask whether it may happen, find its database, call, validate, record.
 
 Nothing here raises for what an atom, its input or the world around it does: every call ends as one record with one
 outcome. Secrets (values of the package's own variables, input at places marked `writeOnly`, and what the caller knows)

@@ -208,6 +208,9 @@ class View(Protocol):
     def depth(self, task_id: TaskId) -> int:
         """How many tasks stand above a task; 0 for one nobody knows."""
 
+    def children(self, task_id: TaskId, limit: int = 1000) -> list[TaskRecord]:
+        """Tasks that a task asked for, oldest first: its follow-ups, and what its attempts have queued."""
+
     def attempt(self, attempt_id: AttemptId) -> TaskAttempt | None:
         """One attempt."""
 
@@ -331,8 +334,12 @@ class Workers(Protocol):
     def follow(self, order: CallOrder) -> "Following":
         """Start a stream. Raises MissingProgram."""
 
-    def cancel(self) -> None:
-        """End every call there is; each answers `killed`, and so does every later one. Any thread may say it."""
+    def cancel(self, invocation_id: str | None = None) -> None:
+        """End every call there is; each answers `killed`, and so does every later one. Any thread may say it.
+
+        With an id only that call is ended, wherever it is on its way; one that is over, or that nobody knows, is
+        nothing to end.
+        """
 
 
 class Following(Protocol):

@@ -6,6 +6,7 @@ from typing import Final
 from keisei.gate.machine import Machine
 from keisei.gate.shell import Parser
 from keisei.records.effect import Effects, ToolCall
+from keisei.rules.atom_call import meant
 from keisei.rules.effect import effects
 from keisei.rules.gate import Judgement, Verdict, judge
 from keisei.rules.policy import Policy, Rule
@@ -27,6 +28,7 @@ class Judge:
     def judge(self, call: ToolCall, policy: Policy, environment: Mapping[str, str] | None = None) -> Judgement:
         """The judgement. `environment` is a user's own session: variables there may switch a rule off."""
         machine = self.machine(policy)
+        call = meant(call, policy.atoms) if policy.atoms else call
         found = self.effects(call, policy, machine)
         active = _without_bypassed(policy, environment or {})
         return judge(active, call, found, machine.places, self._scripts(call, active))
@@ -38,7 +40,7 @@ class Judge:
     def effects(self, call: ToolCall, policy: Policy, machine: Machine | None = None) -> Effects:
         """What the call would do."""
         cwd = call.cwd if call.cwd and call.cwd.startswith("/") else policy.worktree
-        return effects(call, machine or self.machine(policy), cwd, policy.tools)
+        return effects(call, machine or self.machine(policy), cwd, policy.tools, policy.atoms)
 
     def _scripts(self, call: ToolCall, policy: Policy) -> dict[str, Verdict]:
         scripted = [rule for rule in policy.rules if rule.script is not None]

@@ -24,7 +24,9 @@ from keisei.gate.plan import TOKEN, Plan, Plans, Prepare
 from keisei.gate.socket import LENGTH, Switchboard, listen, unlink
 from keisei.records.effect import ToolCall
 from keisei.records.error import ContractViolation, KeiseiError, WorldFault
+from keisei.rules.atom_call import call_secrets
 from keisei.rules.chain import input_digest
+from keisei.rules.policy import Policy
 from keisei.rules.redact import Redactor
 
 ANSWER_S = 1.8
@@ -189,22 +191,28 @@ class GateDesk:
             self._logs[path] = log  # the one used last stands last
             return log
 
+    def _redactor_for(self, call: ToolCall | None, plan: Plan) -> Redactor:
+        """Who also knows what the input of an atom marks as secret."""
+        atoms = plan.compiled.atoms if isinstance(plan.compiled, Policy) else {}
+        marked = call_secrets(call, atoms) if call is not None and atoms else ()
+        return Redactor(self._secrets, marked) if marked else self._redactor
+
     def _line(self, case: Case, plan: Plan, latency_ms: float) -> dict[str, Any]:
-        call, judged = case.call, case.judged
+        call, judged, redactor = case.call, case.judged, self._redactor_for(case.call, plan)
         line: dict[str, Any] = {
             "attempt_id": plan.attempt_id,
             "agent_id": call.agent_id if call else None,
             "tool_use_id": _call_id(call),
-            "tool": self._redactor.redact(call.tool) if call else UNREADABLE,
-            "cwd": call.cwd and self._redactor.redact(call.cwd) if call else None,
-            "input": self._redactor.redact(call.input) if call else {},
+            "tool": redactor.redact(call.tool) if call else UNREADABLE,
+            "cwd": call.cwd and redactor.redact(call.cwd) if call else None,
+            "input": redactor.redact(call.input) if call else {},
             "input_digest": input_digest(call.input) if call else hashlib.sha256(case.body).hexdigest(),
             "decision": "allow" if judged.allowed else "deny",
             "cause": judged.cause,
             "capability": judged.capability,
-            "rule": judged.rule and self._redactor.redact(judged.rule),
-            "reason": judged.reason and self._redactor.text(one_line(judged.reason, REASON))[:REASON],
-            "notes": [self._redactor.text(one_line(note)) for note in (*judged.notes, *judged.silent)] or None,
+            "rule": judged.rule and redactor.redact(judged.rule),
+            "reason": judged.reason and redactor.text(one_line(judged.reason, REASON))[:REASON],
+            "notes": [redactor.text(one_line(note)) for note in (*judged.notes, *judged.silent)] or None,
             "latency_ms": round(latency_ms, 3),
             "policy_digest": plan.digest,
             "decided_at": datetime.now(UTC).isoformat().replace("+00:00", "Z"),

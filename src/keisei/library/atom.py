@@ -6,10 +6,12 @@ Each rule has a code of its own; `records/problem.py` explains them all.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from keisei.contracts.words import nearest
+from keisei.library.atom_effect import check_effects, structured
 from keisei.library.atom_function import check_function
 from keisei.library.atom_package import check_metadata, metadata_file
 from keisei.library.atom_schema import check_schema
@@ -23,10 +25,9 @@ from keisei.library.telling import rest_of
 from keisei.records.atom import AtomManifest
 from keisei.records.error import AuthorError
 from keisei.records.problem import Problem
+from keisei.rules.atom_tool import LONGEST
 
 ATOM = re.compile(r"[a-z][a-z0-9-]*::[a-z][a-z0-9-]*")
-EFFECT = re.compile(r"\s*(read|write|network|subprocess|other):\s*(\S*)\s*")
-OPERATIONS = ("read", "write", "network", "subprocess", "other")
 LONGEST_TOOL = 64
 """Characters of a tool's name, `package__verb`, that every client takes."""
 
@@ -44,11 +45,6 @@ def judged(package: Package, ids: frozenset[str], rules: Iterable[str]) -> Itera
     yield Judged(metadata_file(package), [*package.problems, *check_metadata(package, ids)])
     for path in atom_files(package):
         yield Judged(path, list(dict.fromkeys(_page(path, package, ids, known))))
-
-
-def check_package(package: Package, ids: frozenset[str], rules: Iterable[str]) -> Iterator[Problem]:
-    """Every complaint about a package and its atoms."""
-    return (problem for each in judged(package, ids, rules) for problem in each.problems)
 
 
 def _page(path: Path, package: Package, ids: frozenset[str], rules: frozenset[str]) -> Iterator[Problem]:
@@ -119,7 +115,7 @@ def _is_ours(metadata: Path) -> bool:
 def check_atom(atom: Atom, ids: frozenset[str], rules: Iterable[str]) -> Iterator[Problem]:
     """Everything wrong with one atom: its page, its schemas, its function, its links."""
     yield from _named(atom)
-    yield from _effects(atom.manifest, atom.loaded.document)
+    yield from check_effects(atom)
     yield from _errors(atom.manifest, atom.loaded.document)
     yield from _keyed(atom)
     for side in ("input", "output"):
@@ -139,27 +135,13 @@ def _named(atom: Atom) -> Iterator[Problem]:
     if len(tool) > LONGEST_TOOL:
         message = f"as a tool it is called `{tool}`, which has {len(tool)} characters; {LONGEST_TOOL} are allowed"
         yield document.problem("long-name", ("atom",), message)
+    elif len(tool) > LONGEST:
+        message = f"as a tool it is called `{tool}`, which has {len(tool)} characters; over {LONGEST} it is cut"
+        hint = "shorten the package or the verb, so that the tool keeps its name"
+        yield document.problem("long-tool-name", ("atom",), message, hint, severity="warning")
     if atom.package.version is not None and manifest.version != atom.package.version:
         message = f"version `{manifest.version}` differs from the package's `{atom.package.version}`"
         yield document.problem("version-mismatch", ("version",), message)
-
-
-def _effects(manifest: AtomManifest, document: Document) -> Iterator[Problem]:
-    if manifest.kind == "transform" and manifest.side_effects:
-        yield document.problem("effects", ("side_effects",), "a transform has no side effects")
-    if manifest.kind == "command" and all(effect.op == "read" for effect in manifest.side_effects):
-        declares = "only reads" if manifest.side_effects else "no side effects"
-        hint = "declare what it changes, or make it a query or a transform"
-        message = f"a command changes something; this one declares {declares}"
-        yield document.problem("idle-command", ("side_effects",), message, hint, severity="warning")
-    for index, effect in enumerate(manifest.side_effects):
-        if manifest.kind == "query" and effect.op != "read":
-            message = f"a query only reads; this effect is `{effect.op}`"
-            yield document.problem("effects", ("side_effects", index, "op"), message)
-        if effect.domain.split(":")[0] in OPERATIONS:
-            message = f"domain `{effect.domain}` repeats the operation; write the two apart"
-            hint = _structured(effect.domain)
-            yield document.problem("effect-spelling", ("side_effects", index, "domain"), message, hint)
 
 
 def _respelt(path: Path, problems: list[Problem]) -> Iterator[Problem]:
@@ -174,17 +156,10 @@ def _respelt(path: Path, problems: list[Problem]) -> Iterator[Problem]:
     for index, effect in enumerate(effects if isinstance(effects, list) else ()):
         if isinstance(effect, str):
             message = f"side_effects[{index}] is the text `{effect}`; an effect has `op` and `domain`"
-            told = document.problem("effect-spelling", ("side_effects", index), message, _structured(effect))
+            told = document.problem("effect-spelling", ("side_effects", index), message, structured(effect))
             spelt[told.line, told.column] = told
     for problem in problems:
         yield spelt.get((problem.line, problem.column), problem) if problem.code == "wrong-type" else problem
-
-
-def _structured(text: str) -> str:
-    """How an effect is written that was written in one text."""
-    found = EFFECT.fullmatch(text)
-    op, domain = (found[1], found[2] or "fs") if found else ("write", text.strip() or "fs")
-    return f"write `{{ op: {op}, domain: {domain} }}`"
 
 
 def _errors(manifest: AtomManifest, document: Document) -> Iterator[Problem]:
@@ -197,7 +172,7 @@ def _errors(manifest: AtomManifest, document: Document) -> Iterator[Problem]:
 
 def _keyed(atom: Atom) -> Iterator[Problem]:
     metadata = atom.package.metadata
-    if atom.manifest.keyed and metadata is not None and metadata.db_env is None:
+    if atom.manifest.keyed and metadata is not None and metadata.db_env is None and not metadata.engine:
         message = "`keyed` keeps the invocation id in the package's database, and this package has none"
         yield atom.loaded.document.problem("not-keyed", ("keyed",), message)
 
@@ -234,6 +209,7 @@ def _links(atom: Atom, ids: frozenset[str], rules: frozenset[str]) -> Iterator[P
                 yield Problem(code="dangling", path=shown, line=number, column=column, message=message, hint=hint)
 
 
+@lru_cache(maxsize=1024)
 def _dead(target: str, ids: frozenset[str], rules: frozenset[str]) -> tuple[str, str | None] | None:
     """The complaint about a link that leads nowhere. Links that name neither an atom nor a rule are notes."""
     if target.startswith(("rules/", "RULE ", "rule ")):

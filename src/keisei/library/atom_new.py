@@ -205,7 +205,7 @@ def _database(home: Home) -> str:
     if home.backend != "sqlite":
         return ""
     variable = f"{home.name.replace('-', '_').upper()}_DB"
-    lines = [f"db_env = {quoted(variable)}", f"db_default = {quoted(f'{home.name}.db')}"]
+    lines = [f"db_env = {quoted(variable)}", f"db_default = {quoted(f'{home.name}/{home.name}.db')}"]
     return "\n".join([*lines, f"migrations_dir = {quoted(home.migrations)}", "schema_version = 1"])
 
 

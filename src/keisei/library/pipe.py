@@ -51,6 +51,11 @@ def pipe_of(definition: dict[str, Any], shown: str = "pipe") -> LoadedPipe:
     return _loaded(Document(Source(Path(shown), shown, b"", text), "json"), None)
 
 
+def pipe_in(text: str, shown: str = "pipe") -> LoadedPipe:
+    """The pipe of a text in TOML that stands in no file. Raises AuthorError; problems say where in the text."""
+    return _loaded(Document(Source(Path(shown), shown, b"", text), "toml"), None)
+
+
 def _loaded(document: Document, path: Path | None) -> LoadedPipe:
     loaded = load(document, "pipe.definition")
     return LoadedPipe(loaded.record, complaining(document), path, loaded.warnings)

@@ -23,6 +23,10 @@ Backend = Literal["sqlite", "filesystem", "memory", "remote"]
 EffectOp = Literal["read", "write", "network", "subprocess", "other"]
 
 
+OwnVariable = Annotated[str, Meta(pattern="^(?!LD_|PYTHON|KEISEI_|(PATH|HOME|TMPDIR|IFS)$)[A-Z][A-Z0-9_]*$")]
+"""A variable that neither the system's loader, nor Python, nor keisei itself listens to."""
+
+
 class AtomInput(Record, frozen=True, kw_only=True):
     """What goes in."""
 
@@ -60,7 +64,8 @@ class SideEffect(Record, frozen=True, kw_only=True):
     op: EffectOp
     """What is done."""
     domain: Annotated[str, Meta(min_length=1, max_length=128, pattern="^[!-~]+$")]
-    """To what, for example `kei-task-db` or `fs`."""
+    """To what, for example `kei-task-db` or `fs`. `fs:{path}` names the input field that holds the path,
+    `fs:{path}/**` the path and everything below it, `http:{url}` an address."""
 
 
 class AtomManifest(Record, frozen=True, kw_only=True):
@@ -111,7 +116,7 @@ class PackageFile(Record, frozen=True, kw_only=True):
 
     backend: Backend
     """Where its state lives."""
-    db_env: Annotated[str, Meta(pattern="^[A-Z][A-Z0-9_]*$")] | None = None
+    db_env: OwnVariable | None = None
     """The variable that names its database."""
     db_default: str | None = None
     """Its database unless that variable is set; a relative path stands in `packages/` of keisei's state folder."""
@@ -123,6 +128,8 @@ class PackageFile(Record, frozen=True, kw_only=True):
     """Another package, whose migrations make the tables this one works on. Both name one database."""
     env: tuple[EnvName, ...] = ()
     """Variables its atoms are given beside the usual few. Their values count as secrets."""
+    engine: bool | None = None
+    """Whether its atoms ask keisei itself: they are given the variables that say where keisei's state is."""
 
     def __post_init__(self) -> None:
         """Refuse a database package that does not say where its database is."""

@@ -51,6 +51,9 @@ class Confinement(Struct, frozen=True, kw_only=True):
     """Files below `read` that show the content of another file: path to path of the content."""
     sockets: tuple[str, ...] = ()
     """Unix sockets it may connect to; it can neither replace nor list them."""
+    execute: tuple[str, ...] | None = None
+    """Programs, and folders of programs, it may start beside the confined program itself; None for whatever it may
+    read. Held by Landlock alone, and against being started: code that runs can still map what it may read."""
     network: Literal["none", "open"] = "none"
     """`none` leaves `forward` and `connect` only."""
     forward: Forward | None = None

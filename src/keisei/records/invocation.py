@@ -13,8 +13,8 @@ from keisei.records.id import AttemptId, InvocationId
 class InvocationError(Record, frozen=True, kw_only=True):
     """Why it failed."""
 
-    kind: Literal["usage", "schema-in", "schema-out", "atom", "timeout", "killed", "io"]
-    """Whose fault it is."""
+    kind: Literal["usage", "schema-in", "schema-out", "atom", "timeout", "killed", "io", "refused"]
+    """Whose fault it is; `refused` where a gate, a role or a token did not let the call happen."""
     code: str | None = None
     """The atom's own error code."""
     message: Text
@@ -42,7 +42,7 @@ class InvocationRecord(Record, frozen=True, kw_only=True):
     output_sha: Sha256 | None
     """sha256 of the canonical output; null where there is none."""
     exit_code: Annotated[int, Meta(ge=0, le=255)]
-    """0 done, 1 usage, IO or killed, 2 atom error or schema violation, 5 timeout, 127 no program, 130 canceled."""
+    """0 done, 1 usage, IO or killed, 2 atom error, schema or refused, 5 timeout, 127 no program, 130 canceled."""
     error: InvocationError | None
     """Why it failed; null exactly when it did not."""
     duration_ms: Annotated[float, Meta(ge=0)]

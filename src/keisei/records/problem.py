@@ -233,6 +233,16 @@ CODES: dict[str, Explained] = {
         "Effects are written in two parts, so that a program can tell the operation from its domain.",
         "Write `{ op: write, domain: kei-task-db }`.",
     ),
+    "marked-block": Explained(
+        "A marked block is not whole",
+        "What is made stands between one line that begins it and one that ends it; everything else is the author's.",
+        "Leave one line of each, the beginning first, or neither.",
+    ),
+    "effect-field": Explained(
+        "A side effect names no input field",
+        "`fs:{path}` says that the input field `path` holds what is touched, so a call is judged before it is made.",
+        "Name a property of the input schema, as in `fs:{path}` or `fs:{path}/**`.",
+    ),
     "idle-command": Explained(
         "A command changes nothing",
         "A command mutates state; this one declares only reads, or nothing at all.",
@@ -260,12 +270,18 @@ CODES: dict[str, Explained] = {
     ),
     "not-keyed": Explained(
         "An atom cannot be keyed",
-        "It keeps the invocation id with what it writes, so its package has a database.",
+        "It keeps the invocation id with what it writes, so its package has a database, or is one of `engine`.",
         "Remove `keyed`, or give the package a database.",
     ),
     "long-name": Explained(
         "A name is too long for tools",
         "As a tool an atom is called `package__verb`, and tools have at most 64 characters.",
+        "Shorten the package or the verb.",
+    ),
+    "long-tool-name": Explained(
+        "A tool's name is cut",
+        "Some clients put `mcp__keisei__` before `package__verb` and take 64 characters in all; a longer name is cut, "
+        "and ends in a digest.",
         "Shorten the package or the verb.",
     ),
     "no-successor": Explained(
@@ -310,7 +326,7 @@ CODES: dict[str, Explained] = {
     ),
     "effects": Explained(
         "Kind and side effects disagree",
-        "A transform has none; a query only reads.",
+        "A transform has none; a query only reads, and starts programs only to read.",
         "Correct the kind or the effects.",
     ),
     "identity-conflict": Explained(

@@ -68,6 +68,17 @@ class RoleIsolation(Record, frozen=True, kw_only=True, rename="kebab"):
     """`none` means the model relay only."""
 
 
+class RoleAtoms(Record, frozen=True, kw_only=True, rename="kebab"):
+    """Which atoms an agent in this role may call, over keisei's own MCP server. None where the table is absent."""
+
+    allowed: tuple[Annotated[str, Meta(pattern=r"^(\*|[a-z][a-z0-9-]*::(\*|[a-z][a-z0-9-]*))$")], ...] = ()
+    """Ids, `package::*`, or `*` for all there are."""
+    write: bool = default(False)
+    """Whether also those that change something; otherwise only those that read, as their effects say."""
+    tools: Literal["lean", "full"] = default("lean")
+    """`lean` offers a few tools that search, describe and call; `full` offers each atom as a tool of its own."""
+
+
 class RoleDocs(Record, frozen=True, kw_only=True, rename="kebab"):
     """What the role page says beside the facts."""
 
@@ -92,6 +103,8 @@ class RoleManifest(Record, frozen=True, kw_only=True):
     """Who goes on."""
     isolation: RoleIsolation | None = None
     """What the machine must hold; the parent's where the table is absent."""
+    atoms: RoleAtoms | None = None
+    """Which atoms; the parent's where the table is absent, and none where no parent has one."""
     docs: RoleDocs | None = None
     """What the role page says."""
     taxonomy: Facets | None = None

@@ -9,10 +9,12 @@ from keisei.records.invocation import InvocationError
 
 EXCLUSIVE = "other"
 """The effect that says nothing of itself, so that nothing may run beside it."""
-OURS = frozenset({"usage", "schema-in", "schema-out"})
+OURS = frozenset({"usage", "schema-in", "schema-out", "refused"})
 """Kinds of errors that the next try would meet again."""
 READERS = frozenset({"query", "stream"})
-"""Kinds that may be done twice where every effect is a read."""
+"""Kinds that may be done twice where every effect reads."""
+READING = frozenset({"read", "subprocess"})
+"""What these kinds may do and still only read: they start a program to read, as git is."""
 WAITS = frozenset({408, 425, 429})
 """The 4xx that ask for another try: timeout, too early, too many."""
 
@@ -25,8 +27,28 @@ def conflict(one: AtomManifest, other: AtomManifest) -> tuple[str, ...]:
     """
     if _is_exclusive(one) or _is_exclusive(other):
         return (EXCLUSIVE,)
-    first, second = _domains(one.side_effects), _domains(other.side_effects)
+    first, second = _domains(one), _domains(other)
     return tuple(sorted(domain for domain in first.keys() & second.keys() if first[domain] or second[domain]))
+
+
+def domain_root(effect: SideEffect) -> str:
+    """What two effects must share to meet: the domain up to its first colon. `fs:{path}` is a part of `fs`.
+
+    Which part is known only when the call is made, so two parts of one domain count as the same.
+    """
+    return effect.domain.partition(":")[0]
+
+
+def reads(manifest: AtomManifest, effect: SideEffect) -> bool:
+    """Whether this effect of it changes nothing. A program that a query or a stream starts is started to read."""
+    return effect.op == "read" or (manifest.kind in READERS and effect.op in READING)
+
+
+def only_reads(manifest: AtomManifest) -> bool:
+    """Whether it changes nothing, as declared: a query, stream or transform whose effects do not contradict that."""
+    if manifest.kind == "transform":
+        return not manifest.side_effects
+    return manifest.kind in READERS and all(reads(manifest, effect) for effect in manifest.side_effects)
 
 
 def is_safe_again(manifest: AtomManifest) -> bool:
@@ -34,14 +56,14 @@ def is_safe_again(manifest: AtomManifest) -> bool:
 
     Being `keyed` is not enough: that holds under one invocation id only.
     """
-    return manifest.idempotent or _only_reads(manifest)
+    return manifest.idempotent or only_reads(manifest)
 
 
 def is_safe_again_words(manifest: AtomManifest) -> str:
     """Why doing it twice is doing it once, or why not."""
     if manifest.idempotent:
         return f"`{manifest.atom}` may be done twice: it is idempotent"
-    if _only_reads(manifest):
+    if only_reads(manifest):
         return f"`{manifest.atom}` may be done twice: a {_reader(manifest)} changes nothing"
     if manifest.keyed:
         return f"`{manifest.atom}` may be done twice only under the same invocation id: it is keyed, and not idempotent"
@@ -57,7 +79,7 @@ def may_retry_words(manifest: AtomManifest) -> str:
     """Why it is tried again by itself, or why never."""
     if manifest.idempotent:
         return f"`{manifest.atom}` is tried again by itself: it is idempotent"
-    if _only_reads(manifest):
+    if only_reads(manifest):
         return f"`{manifest.atom}` is tried again by itself: a {_reader(manifest)} changes nothing"
     return f"`{manifest.atom}` is never tried again by itself: it is a {manifest.kind} that is not idempotent"
 
@@ -93,19 +115,13 @@ def _is_exclusive(manifest: AtomManifest) -> bool:
     return any(effect.op == EXCLUSIVE for effect in manifest.side_effects)
 
 
-def _domains(effects: tuple[SideEffect, ...]) -> dict[str, bool]:
+def _domains(manifest: AtomManifest) -> dict[str, bool]:
     """Every domain, and whether anything but reading is done to it."""
     found: dict[str, bool] = {}
-    for effect in effects:
-        found[effect.domain] = found.get(effect.domain, False) or effect.op != "read"
+    for effect in manifest.side_effects:
+        root = domain_root(effect)
+        found[root] = found.get(root, False) or not reads(manifest, effect)
     return found
-
-
-def _only_reads(manifest: AtomManifest) -> bool:
-    """A query, a stream or a transform whose effects do not contradict that."""
-    if manifest.kind == "transform":
-        return not manifest.side_effects
-    return manifest.kind in READERS and all(effect.op == "read" for effect in manifest.side_effects)
 
 
 def _reader(manifest: AtomManifest) -> str:

@@ -160,6 +160,43 @@ def left(limit: Amount, charged: Amount) -> Amount:
     return _by_unit(lambda amount, gone: None if amount is None else amount - (gone or 0), limit, charged)
 
 
+def larger(one: Amount, other: Amount) -> Amount:
+    """The larger of both in each unit; what is None is nothing."""
+    return _by_unit(lambda *both: max(each or 0 for each in both), one, other)
+
+
+def share(asked: Budget | None, left: Amount) -> tuple[Budget | None, str | None]:
+    """What of the amount that is left a task is given: what it asks for, else half. None where nothing limits it.
+
+    Half, since whoever gives everything away cannot go on. Where it is not enough, a sentence says so instead.
+    """
+    wanted = Amount() if asked is None else Amount(usd=asked.max_cost_usd, tokens=asked.max_tokens)
+    for unit in UNITS:
+        has, wants = of(left, unit), of(wanted, unit)
+        if has is not None and (has <= EXACT if wants is None else wants > has + EXACT):
+            asks = "" if wants is None else f", and is asked for {_said(wants, unit)}"
+            return None, f"has {_said(max(0, has), unit)} left{asks}"
+    half = Amount(usd=None if left.usd is None else left.usd / 2, tokens=left.tokens and -(-left.tokens // 2))
+    given = _by_unit(_first, wanted, half)
+    return (None if given == Amount() else Budget(max_cost_usd=given.usd, max_tokens=given.tokens)), None
+
+
+def lowered(asked: Budget | None, left: Amount) -> Budget | None:
+    """What is asked for, and no more than what is left; None where nothing limits it."""
+    wanted = Amount() if asked is None else Amount(usd=asked.max_cost_usd, tokens=asked.max_tokens)
+    given = _by_unit(lambda *both: min((each for each in both if each is not None), default=None), wanted, left)
+    return None if given == Amount() else Budget(max_cost_usd=given.usd, max_tokens=given.tokens)
+
+
+def untold(left: Amount, spent: Amount) -> Unit | None:
+    """The unit that is limited, and of which nobody knows what was spent; None where all is known that must be."""
+    return next((unit for unit in UNITS if of(left, unit) is not None and of(spent, unit) is None), None)
+
+
+def _first(wanted: float | None, otherwise: float | None) -> float | None:
+    return otherwise if wanted is None else wanted
+
+
 def used_up(left: Amount) -> Unit | None:
     """The unit of which nothing is left; None where there is something of each that is limited."""
     return next((unit for unit in UNITS if (amount := of(left, unit)) is not None and amount <= EXACT), None)

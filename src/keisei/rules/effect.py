@@ -1,11 +1,14 @@
 """A tool call of any harness to its effects. Shell text is walked; fields that can carry a path count. Falls closed."""
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from keisei.records.effect import UNKNOWN, Effects, Target, ToolCall
 from keisei.records.project import ToolFields
 from keisei.rules import tool as tools
+from keisei.rules.atom_call import atom_effects
+from keisei.rules.atom_tool import AtomReach
 from keisei.rules.patch import patched
 from keisei.rules.server_tool import declared_effects, inferred_effects, local
 from keisei.rules.shell.ground import TooMuch, Trace, Unreadable, World, shown
@@ -16,10 +19,17 @@ SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"})
 PATHS: Final = ("file_path", "notebook_path", "path", "target_file", "filename", "file", "new_path", "old_path")
 
 
-def effects(call: ToolCall, world: World, cwd: str, declared: Mapping[str, ToolFields]) -> Effects:
+def effects(
+    call: ToolCall,
+    world: World,
+    cwd: str,
+    declared: Mapping[str, ToolFields],
+    atoms: Mapping[str, AtomReach] = MappingProxyType({}),
+) -> Effects:
     """Everything the call would do. Never raises for what a call can hold; what cannot be read is told."""
     try:
-        return _effects(call, world, cwd, declared)
+        known = atom_effects(call, atoms, cwd) if atoms else None
+        return known if known is not None else _effects(call, world, cwd, declared)
     except Unreadable as error:
         return Effects(unknown=f"this cannot be analysed: {error}")
     except (TooMuch, RecursionError):

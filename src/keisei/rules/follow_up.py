@@ -8,6 +8,12 @@ from keisei.records.error import Refused
 from keisei.records.intent import Budget, TaskIntent
 from keisei.records.task import TaskRecord
 
+TASK_SOURCE: Final = "task:"
+"""How the source begins of a task that another task asked for; the rest is that task's id."""
+ASKED: Final = "asked:"
+"""How the key begins of a task that an attempt queued while it ran."""
+FOLLOWS: Final = "/follow_up_task/"
+"""What stands in the key of a task that an outcome asked for, between its attempt and its number."""
 DEEPEST: Final = 5
 """Follow-ups of follow-ups: deeper ones are dead letters, so that work does not breed."""
 MOST: Final = 20
@@ -36,7 +42,7 @@ def curbed(intent: TaskIntent, parent: TaskRecord, *, key: str, priority: int, m
     highest, most = max(parent.priority, priority), max(parent.max_attempts, max_attempts)
     return replace(
         intent,
-        source=f"task:{parent.task_id}",
+        source=f"{TASK_SOURCE}{parent.task_id}",
         idempotency_key=key,
         workflow_ref=None,
         agent=parent.agent,

@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeGuard
 
-import msgspec
+from msgspec.structs import replace
 
 from keisei.records.effect import UNKNOWN, Effects, Target, ToolCall
-from keisei.rules.policy import Globs, Patterns, Policy, Rule
+from keisei.rules.atom_call import objection
+from keisei.rules.atom_tool import PREFIX
+from keisei.rules.policy import SHARED, TOOLS, Globs, Patterns, Policy, Rule
 from keisei.rules.possessive import sound
 from keisei.rules.scope import could_hold, covers
 from keisei.rules.shell.ground import shown
 from keisei.rules.tool import is_allowed, is_known, names_of
 
 LINE = 200
+LOST = ": an atom has such a folder for itself alone, and it vanishes"
 
 
 class Place(NamedTuple):
@@ -67,7 +70,13 @@ Resolve = Callable[[Target], Iterable[Place]]
 def judge(
     policy: Policy, call: ToolCall, effects: Effects, resolve: Resolve, scripts: Mapping[str, Verdict]
 ) -> Judgement:
-    """The judgement of one call. `scripts` holds the answers of script gates, by capability."""
+    """The judgement of one call. `scripts` holds the answers of script gates, by capability.
+
+    A call of an atom of which nobody can tell what it does is refused before any rule is asked.
+    """
+    against = objection(call, policy.atoms) if policy.atoms else None
+    if against is not None:
+        return Judgement("deny", "rule", TOOLS, None, one_line(f"{TOOLS}: {against.sentence}"), against.instead)
     subject = _Subject(policy, call, effects, resolve)
     notes: list[str] = []
     shown_notes: list[str] = []
@@ -131,6 +140,8 @@ class _Subject:
         self.call = call
         self.effects = effects
         self._resolve = resolve
+        self._is_atom = bool(policy.atoms) and call.tool.startswith(PREFIX)
+        self._scratch = tuple(each for each in policy.scratch if not (self._is_atom and each in SHARED))
         self._places: list[_Touched] | None = None
 
     def touched(self) -> list[_Touched]:
@@ -146,6 +157,11 @@ class _Subject:
             ]
         return self._places
 
+    def brings_trees(self) -> bool:
+        """Whether it copies or moves a folder with something in it."""
+        sources = [each for each in (*self.effects.reads, *self.effects.deletes) if each.tree]
+        return any(place.below for target in sources for place in self._resolve(target))
+
     def _names(self, place: Place) -> tuple[tuple[str, str], ...]:
         """Every way to name a place: relative to a checkout, and absolute where it is in none."""
         paths = dict.fromkeys((place.lexical, place.real, place.entry or place.real, *place.below))
@@ -157,16 +173,21 @@ class _Subject:
             if root and (path == root or path.startswith(root.rstrip("/") + "/")):
                 yield path[len(root.rstrip("/")) :].strip("/")
 
+    def is_lost(self, place: Place) -> bool:
+        """Whether a place is one that an atom has for itself alone, as long as its process lives."""
+        inside = any(_is_inside(place.real, root) for root in (self.policy.worktree, self.policy.main) if root)
+        return self._is_atom and not inside and any(_is_inside(place.real, folder) for folder in SHARED)
+
     def _is_scratch(self, target: Target, place: Place) -> bool:
         """Whether a place is for temporary files: named there and really there.
 
-        Where the worktree itself lies in such a folder, only a path that is written out counts, and never one beside
-        or above the worktree.
+        What everybody has in common is none of an atom's, whose own vanishes with it. Where the worktree itself lies in
+        such a folder, only a path that is written out counts, and never one beside or above the worktree.
         """
         if place.names > 1 and not target.entry:
             return False  # the same file may have its other name anywhere
         places = (place.lexical, place.real)
-        for folder in (each.rstrip("/") for each in self.policy.scratch):
+        for folder in (each.rstrip("/") for each in self._scratch):
             if all(path.startswith(f"{folder}/") or (path == folder and not target.entry) for path in places):
                 roots = [root for root in (self.policy.worktree, self.policy.main) if _is_inside(root, folder)]
                 first = {root[len(folder) :].strip("/").split("/")[0] for root in roots}
@@ -207,7 +228,7 @@ def _refused(rule: Rule, matched: str | None, reason: str) -> Verdict:
 
 def _unread(rule: Rule, sentence: str, instead: str = "write it out, without parts that only the run knows") -> Verdict:
     """A refusal of what nobody can read beforehand."""
-    plain = msgspec.structs.replace(rule, instead=instead)
+    plain = replace(rule, instead=instead)
     return _refused(plain, None, f"{rule.capability}: {sentence.rstrip('.')}")
 
 
@@ -291,16 +312,17 @@ def _paths(rule: Rule, globs: Globs, subject: _Subject) -> Verdict | None:
     for touched in subject.touched():
         if globs.mode == "allow-only":
             matched: str | None = None
-            refused = not _allowed(globs, touched, subject.policy.worktree)
+            refused = not _allowed(globs, touched, subject)
         else:
             matched = next((glob for glob in globs.items if _forbidden(glob, globs, touched, subject)), None)
             refused = matched is not None
         if refused:
             reason = f"{rule.capability}: {_path_reason(touched.target, touched.verb, touched.place, globs)}"
+            reason += LOST if subject.is_lost(touched.place) else ""
             if UNKNOWN in touched.place.lexical:
-                rule = msgspec.structs.replace(rule, instead="write the path out")
+                rule = replace(rule, instead="write the path out")
             elif touched.place.names > 1:
-                rule, matched = msgspec.structs.replace(rule, instead="make a copy and write that"), None
+                rule, matched = replace(rule, instead="make a copy and write that"), None
             return _refused(rule, matched, reason)
     return None
 
@@ -316,12 +338,30 @@ def _path_reason(target: Target, verb: str, place: Place, globs: Globs) -> str:
     return f"{what}, outside the allowed paths" if globs.mode == "allow-only" else f"{what}, a protected path"
 
 
-def _allowed(globs: Globs, touched: _Touched, worktree: str) -> bool:
+def _allowed(globs: Globs, touched: _Touched, subject: _Subject) -> bool:
     target, _, place, _ = touched
     if UNKNOWN in place.lexical or (place.names > 1 and not target.entry):
         return False
     paths = dict.fromkeys((place.entry or place.real, place.real))
-    return all(_covered(globs, target, path, worktree) for path in paths)
+    worktree = subject.policy.worktree
+    if not all(_covered(globs, target, path, worktree) for path in paths):
+        return False
+    whole = replace(globs, items=tuple(filter(_is_whole, globs.items)))
+    is_given_whole = all(_covered(whole, target, path, worktree) for path in paths)
+    return not target.tree or is_given_whole or _allowed_below(globs, touched, subject)
+
+
+def _allowed_below(globs: Globs, touched: _Touched, subject: _Subject) -> bool:
+    """Whether all that lies below is allowed one by one, and nothing else comes to lie there."""
+    target, verb, place, _ = touched
+    if verb == "writes" and subject.brings_trees():
+        return False
+    return all(UNKNOWN not in path and _covered(globs, target, path, subject.policy.worktree) for path in place.below)
+
+
+def _is_whole(glob: str) -> bool:
+    """Whether everything below what it covers is surely covered too."""
+    return f"/{glob}".endswith(("/**", "/**/*"))
 
 
 def _covered(globs: Globs, target: Target, path: str, worktree: str) -> bool:

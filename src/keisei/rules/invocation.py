@@ -10,7 +10,7 @@ from keisei.records.invocation import InvocationError
 from keisei.records.problem import printable
 from keisei.rules.canonical import digest
 
-Kind = Literal["usage", "schema-in", "schema-out", "atom", "timeout", "killed", "io"]
+Kind = Literal["usage", "schema-in", "schema-out", "atom", "timeout", "killed", "io", "refused"]
 EXIT: Final[Mapping[str, int]] = {
     "usage": 1,
     "schema-in": 2,
@@ -19,6 +19,7 @@ EXIT: Final[Mapping[str, int]] = {
     "timeout": 5,
     "killed": 1,
     "io": 1,
+    "refused": 2,
 }
 """The exit code of each kind, where nothing more is known."""
 MISSING_PROGRAM: Final = 127

@@ -5,7 +5,7 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from keisei.records.atom import AtomManifest
-from keisei.rules.atom_effect import EXCLUSIVE
+from keisei.rules.atom_effect import EXCLUSIVE, domain_root
 
 Edges = Sequence[set[int]]
 """For each step the steps it waits for."""
@@ -76,7 +76,8 @@ def waits(order: Sequence[int], manifests: Mapping[int, AtomManifest]) -> Iterat
         since.append(position)
         changes: dict[str, bool] = {}
         for effect in effects:
-            changes[effect.domain] = changes.get(effect.domain, False) or effect.op != "read"
+            root = domain_root(effect)
+            changes[root] = changes.get(root, False) or effect.op != "read"
         for domain, is_change in changes.items():
             for earlier in domains.setdefault(domain, _Domain()).meet(position, is_change=is_change):
                 yield Wait(position, earlier, domain)

@@ -11,11 +11,16 @@ from keisei.records.error import OperatorError
 from keisei.records.project import ToolFields
 from keisei.records.task_spec import TaskSpec
 from keisei.records.verification import Planned, RunFrom
+from keisei.rules.atom_tool import LEAN, PREFIX, AtomReach
 from keisei.rules.canonical import digest
 from keisei.rules.role import ResolvedRole
 
 Mode = Literal["deny", "allow-only"]
 ALLOW_LIST = "tools::bash-allowlist"
+TOOLS = "role::tools"
+"""The rule about a role's tools."""
+SHARED = ("/tmp", "/var/tmp")  # noqa: S108 - where anybody may write; in an attempt it is private
+"""Where temporary files are written unless somebody says otherwise."""
 
 
 class Patterns(Struct, frozen=True, kw_only=True):
@@ -97,12 +102,14 @@ class Policy(Struct, frozen=True, kw_only=True):
     """Where the agent works, absolute."""
     main: str | None = None
     """The main checkout, absolute."""
-    scratch: tuple[str, ...] = ("/tmp", "/var/tmp")  # noqa: S108 - where anybody may write; in an attempt it is private
+    scratch: tuple[str, ...] = SHARED
     """Folders where temporary files may be written."""
     home: str = "/nonexistent"
     """What `~` means."""
     tools: dict[str, ToolFields] = {}
     """Declared fields of tools."""
+    atoms: dict[str, AtomReach] = {}
+    """What the role's atoms touch, by the full names of their tools."""
     checks: tuple[Check, ...] = ()
     """Verifies that run after each tool call."""
     verifies: tuple[Planned, ...] = ()
@@ -155,12 +162,14 @@ class Ground(Struct, frozen=True, kw_only=True):
     """Absolute."""
     home: str = "/nonexistent"
     """What `~` means."""
-    scratch: tuple[str, ...] = ("/tmp", "/var/tmp")  # noqa: S108 - see Policy
+    scratch: tuple[str, ...] = SHARED
     """Folders where temporary files may be written."""
     task_path: str = ""
     """The task file."""
     tools: dict[str, ToolFields] = {}
     """Declared fields of tools."""
+    atoms: dict[str, AtomReach] = {}
+    """What the atoms touch that the role's agents are offered, by the full names of their tools."""
 
 
 def role_policy(role: ResolvedRole, spec: TaskSpec, sources: Sources, ground: Ground) -> Policy:
@@ -168,12 +177,13 @@ def role_policy(role: ResolvedRole, spec: TaskSpec, sources: Sources, ground: Gr
     elevated = tuple(map(sources.canonical, spec.elevate.capabilities)) if spec.elevate else ()
     names = [name for name in role.capabilities if name not in elevated]
     commands = _commands(role, names, sources)
-    allowed = role.tools.allowed
+    ground = msgspec.structs.replace(ground, atoms=_within_reach(role, ground.atoms))
+    role = _with_atoms(role, ground)
     own = (
         Rule(
-            capability="role::tools",
-            tools_allowed=allowed,
-            instead=f"use {', '.join(allowed)}" if allowed else "this role has no tools",
+            capability=TOOLS,
+            tools_allowed=role.tools.allowed,
+            instead=_tools_instead(role),
         ),
         Rule(
             capability="role::bash",
@@ -182,6 +192,33 @@ def role_policy(role: ResolvedRole, spec: TaskSpec, sources: Sources, ground: Gr
         ),
     )
     return _policy(role.name, own, names, _Task(spec, role, sources, commands, ground, elevated))
+
+
+def _within_reach(role: ResolvedRole, atoms: Mapping[str, AtomReach]) -> dict[str, AtomReach]:
+    """The atoms, those marked that would use a network which the role does not have."""
+    if role.isolation.network == "open":
+        return dict(atoms)
+    no_network = "uses the network, and this role has none"
+    return {
+        tool: msgspec.structs.replace(reach, unresolved=f"`{tool.removeprefix(PREFIX)}` {no_network}")
+        if reach.network or reach.talks
+        else reach
+        for tool, reach in atoms.items()
+    }
+
+
+def _with_atoms(role: ResolvedRole, ground: Ground) -> ResolvedRole:
+    """The role with the tools through which its atoms are called, each atom's own among them."""
+    if not ground.atoms:
+        return role
+    more = (*(PREFIX + each for each in LEAN), *sorted(ground.atoms))
+    return role._replace(tools=msgspec.structs.replace(role.tools, allowed=(*role.tools.allowed, *more)))
+
+
+def _tools_instead(role: ResolvedRole) -> str:
+    plain = [each for each in role.tools.allowed if not each.startswith(PREFIX)]
+    atoms = ["the atoms of this role"] if len(plain) < len(role.tools.allowed) else []
+    return f"use {', '.join((*plain, *atoms))}" if plain or atoms else "this role has no tools"
 
 
 def capability_policy(
@@ -222,6 +259,7 @@ def _policy(name: str, own: tuple[Rule, ...], names: Iterable[str], task: _Task)
         scratch=ground.scratch,
         home=ground.home,
         tools=ground.tools,
+        atoms=ground.atoms,
         checks=tuple(
             _check(each, manifest, manifest.verify, task) for each, manifest in manifests if _per_call(manifest.verify)
         ),

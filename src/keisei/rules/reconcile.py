@@ -12,8 +12,9 @@ from msgspec import Struct
 from keisei.records.decision import GateDecision
 from keisei.records.report import ToolUse
 
-OURS = ("canary-", "post:")
-"""How the ids of decisions begin that no call stands behind: the canary's, and those after a call."""
+OURS = ("canary-", "post:", "atom:")
+"""How the ids of decisions begin that no call of the harness stands behind: the canary's, those after a call, and those
+of atoms, which are judged again where they are run."""
 PATCH = ("apply_patch", None)
 """A patch of which the transcript tells no more than what it changed. Codex takes patches out of shell commands; then
 its hook was told of the command."""

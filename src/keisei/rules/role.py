@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from keisei.records.error import KeiseiError
-from keisei.records.role import Escalation, RoleIsolation, RoleManifest, RoleTools
+from keisei.records.role import Escalation, RoleAtoms, RoleIsolation, RoleManifest, RoleTools
 
 DEEPEST = 16
 GIT_HOLDER = "git-ops"
@@ -32,6 +32,7 @@ class ResolvedRole(NamedTuple):
     tools: RoleTools
     escalation: Escalation
     isolation: RoleIsolation
+    atoms: RoleAtoms
     spawnable: bool
     """Whether an agent may have it: only if neither it nor a parent is documented only."""
     relaxed_in_vain: tuple[str, ...]
@@ -60,6 +61,7 @@ def resolve_role(name: str, role: Callable[[str], RoleManifest], canonical: Call
         tools=next((each.tools for each in line if each.tools), RoleTools()),
         escalation=next((each.escalation for each in line if each.escalation), Escalation()),
         isolation=next((each.isolation for each in line if each.isolation), RoleIsolation()),
+        atoms=next((each.atoms for each in line if each.atoms), RoleAtoms()),
         spawnable=all(each.role.spawnable and each.role.name != GIT_HOLDER for each in line) and name != GIT_HOLDER,
         relaxed_in_vain=tuple(vain),
     )

@@ -57,6 +57,21 @@ def covers(glob: str, path: str, *, folded: bool = False) -> bool:
     return (low != path or any_case != glob) and _covers(any_case, low)
 
 
+def is_within(glob: str, other: str) -> bool:
+    """Whether every path that the glob covers is surely covered by the other one. Falls closed where that is not plain.
+
+    Plain is the same glob, a path the other covers, and something below a folder that the other gives whole (`a/**`).
+    """
+    if other in (glob, "**"):
+        return True
+    if glob_fault(glob) is not None or not glob:
+        return False
+    if not any(char in glob for char in "*?[{"):
+        return covers(other, glob)
+    head = other.removesuffix("/**")
+    return head != other and not any(char in head for char in "*?[{") and glob.startswith(f"{head}/")
+
+
 @lru_cache(maxsize=8192)
 def _covers(glob: str, path: str) -> bool:
     parts = [part for part in path.split("/") if part]

@@ -97,30 +97,32 @@ Shell = Callable[[str], Effects]
 def declared_effects(name: str, data: dict[str, Any], fields: ToolFields, cwd: str, shell: Shell) -> Effects:
     """The effects of a tool whose fields the project declares. A field of another shape makes the call unknown."""
     keys = (*fields.writes, *fields.deletes, *fields.reads, *fields.commands, *fields.network)
-    odd = next((key for key in keys if not _is_text(data.get(key))), None)
+    odd = next((key for key in keys if not is_text(data.get(key))), None)
     if odd is not None:
         return Effects(unknown=f"`{name}` holds something in `{odd}` that is neither text nor a list of texts")
 
     def paths(names: tuple[str, ...]) -> tuple[Target, ...]:
-        return tuple(Target(path=local(text), cwd=cwd, how=name) for key in names for text in _texts(data.get(key)))
+        return tuple(Target(path=local(text), cwd=cwd, how=name) for key in names for text in texts(data.get(key)))
 
     own = Effects(
         writes=paths(fields.writes),
         deletes=paths(fields.deletes),
         reads=paths(fields.reads),
-        network=tuple(text for key in fields.network for text in _texts(data.get(key))),
+        network=tuple(text for key in fields.network for text in texts(data.get(key))),
     )
-    scripts = [text for key in fields.commands for text in _texts(data.get(key))]
+    scripts = [text for key in fields.commands for text in texts(data.get(key))]
     return merged([own, *map(shell, scripts)])
 
 
-def _is_text(value: object) -> bool:
+def is_text(value: object) -> bool:
+    """Whether it is a text, a list of texts, or nothing."""
     return (
         value is None or isinstance(value, str) or (isinstance(value, list) and all(isinstance(x, str) for x in value))
     )
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts(value: object) -> Iterator[str]:
+    """The texts in it."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):

@@ -16,6 +16,7 @@ it: the keeper's only one, or the one that called `open_process`.
 
 import json
 import os
+import re
 import resource
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ from keisei.records.confinement import LEVELS, Confinement, Level, Limits, Machi
 from keisei.records.error import OperatorError, Refused, WorldFault
 from keisei.records.launch import Launch
 from keisei.sandbox import group, landlock, namespace, reach, seccomp
+from keisei.sandbox.startable import startable, with_loaders
 
 LAUNCHER = Path(__file__).resolve().with_name("launcher.py")
 FORWARD = LAUNCHER.with_name("forward.py")
@@ -39,6 +41,11 @@ _PIECE = 100_000
 _ASKED = (1, 2, 3, 10, 12, 15)
 """What somebody outside may ask the tree with (TERM and its like): bwrap must not die of it before the program does."""
 _NET_SINCE = 4
+_LOADER = re.compile(r"LD_|(?:GLIBC_TUNABLES|GCONV_PATH|LOCPATH|NLSPATH|RESOLV_HOST_CONF)\Z")
+"""Variables by which the C library runs or reads what whoever sets them says: the launcher and bwrap stand outside, and
+must not see them. They travel on the command line; none of them is a place for a secret."""
+_PLACES = "/bin:/usr/bin"
+"""Where the launcher looks for a program without a PATH."""
 
 
 class Confined(Struct, frozen=True, kw_only=True):
@@ -104,7 +111,7 @@ def confine(launch: Launch, confinement: Confinement, machine: Machine, accept: 
 def _check(confinement: Confinement) -> None:
     """Every path is real; what must be there is there."""
     needed = {*confinement.write, *confinement.sockets, *confinement.replace, *confinement.replace.values()}
-    for path in (*needed, *confinement.read, *confinement.protect, *confinement.hide):
+    for path in (*needed, *confinement.read, *confinement.protect, *confinement.hide, *(confinement.execute or ())):
         if not os.path.isabs(path) or "\0" in path or os.path.realpath(path) != path:  # noqa: PTH117 - it is text
             raise OperatorError(f"`{path}` cannot be confined to: it is not absolute, or a link stands in it")
     for path in sorted(needed):
@@ -157,8 +164,13 @@ def _network_held(confinement: Confinement, machine: Machine) -> str:
 
 def _held(launch: Launch, confinement: Confinement, machine: Machine, groups: tuple[str, ...]) -> Launch:
     system = reach.system((*confinement.write, *confinement.out))
+    confinement = _with_program(launch, confinement, system)
     joined = {"groups": [f"{each}/cgroup.procs" for each in groups]}
     profile = _profile(launch, confinement, machine, system, counted=bool(groups))
+    loader = {name: value for name, value in launch.env.items() if _LOADER.match(name)}
+    if loader:
+        profile["loader"] = loader
+        launch = structs.replace(launch, env={name: launch.env[name] for name in launch.env if name not in loader})
     if machine.bwrap is None:
         return structs.replace(launch, argv=(*_command({**joined, **profile}), *launch.argv))
     first = _command({**joined, "ignore": _ASKED})
@@ -168,6 +180,16 @@ def _held(launch: Launch, confinement: Confinement, machine: Machine, groups: tu
     reads = [*reach.interpreter_reads(), str(LAUNCHER), *([] if forward is None else [str(FORWARD)])]
     bwrap = (machine.bwrap, *namespace.arguments(confinement, system, reads), "--")
     return structs.replace(launch, argv=(*first, *bwrap, *_command(profile), *launch.argv), namespaced=True)
+
+
+def _with_program(launch: Launch, confinement: Confinement, system: reach.System) -> Confinement:
+    """Where programs are named, the confined one is among them, with everything the kernel opens to start any."""
+    if confinement.execute is None:
+        return confinement
+    own = startable(launch.argv[0], launch.env.get("PATH", _PLACES), launch.cwd)
+    named = dict.fromkeys((*own, *with_loaders(confinement.execute)))
+    seen = dict.fromkeys(path for each in named for path in (each, *reach.stands_at(each, system)))
+    return structs.replace(confinement, execute=tuple(seen))
 
 
 def _profile(

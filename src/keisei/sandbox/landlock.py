@@ -3,6 +3,10 @@
 A right that is handled is refused everywhere but below a rule that grants it. Rules only add: what lies below a granted
 folder cannot be taken away again. So where a path below must stay closed, the folder itself gets no rule but each of
 its other children does, as they are at the start; nothing new can then be made in the folder itself.
+
+Where programs are named, nothing else is started: the right to execute is given to them alone. That finds a program
+nobody spoke of. It takes no power from code that already runs, which can map a file it may read, or hand it to the
+loader: what such code reaches is what reads, writes and the network leave it.
 """
 
 import ctypes
@@ -52,7 +56,7 @@ def namespace_plan(abi: int, confinement: Confinement, system: Iterable[str]) ->
         WRITE: [*OWN, *confinement.write],
         DEVICE: [*DEVICES, *_TERMINALS],
     }
-    return _plan(abi, rules, net=0, port=None)
+    return _plan(abi, _executed(rules, confinement), net=0, port=None)
 
 
 def shared_plan(abi: int, confinement: Confinement, system: Iterable[str]) -> Plan:
@@ -67,7 +71,14 @@ def shared_plan(abi: int, confinement: Confinement, system: Iterable[str]) -> Pl
         DEVICE: list(DEVICES),
     }
     net = _BIND | _CONNECT if confinement.network == "none" and abi >= _NET_SINCE else 0
-    return _plan(abi, rules, net=net, port=confinement.connect)
+    return _plan(abi, _executed(rules, confinement), net=net, port=confinement.connect)
+
+
+def _executed(rules: Rules, confinement: Confinement) -> Rules:
+    """The rules with the right to execute where it belongs: everywhere, or at the programs that are named."""
+    if confinement.execute is None:
+        return rules
+    return {**{rights & ~_EXECUTE: paths for rights, paths in rules.items()}, _EXECUTE: list(confinement.execute)}
 
 
 def around(root: str, holes: Iterable[str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ groups    files of cgroups to join                    ignore    signals to ignor
 cwd       the folder to start in                      pwd       what PWD is to be; null for none
 limits    pairs of a resource and its limit           forward   a command that runs beside it and says when it is ready
 seal      drop every capability, gain none again      landlock  rights, rules and ports (see `landlock.py`)
-seccomp   a filter, in hex (see `seccomp.py`)
+seccomp   a filter, in hex (see `seccomp.py`)           loader    variables that only the program is given
 
 The environment is handed on byte for byte. A step that fails ends it with 126 and one line on standard error, a program
 that is not there with 127: never is the program run with less than was asked for.
@@ -73,6 +73,8 @@ def _environment(profile: dict) -> dict[bytes, bytes]:  # type: ignore[type-arg]
         environment.pop(b"PWD", None)
         if profile["pwd"] is not None:
             environment[b"PWD"] = _bytes(profile["pwd"])
+    for name, value in profile.get("loader", {}).items():
+        environment[_bytes(name)] = _bytes(value)
     return environment
 
 

@@ -47,6 +47,13 @@ def outside(pairs: System) -> list[str]:
     return [stands for _, stands in pairs if stands.startswith("/")]
 
 
+def stands_at(real: str, pairs: System) -> Iterator[str]:
+    """The other paths at which a tree with mounts of its own finds a file of the system."""
+    for path, stands in pairs:
+        if path != stands and real.startswith(f"{stands}/"):
+            yield path + real.removeprefix(stands)
+
+
 def _pairs(path: str, kept_out: list[str]) -> Iterator[tuple[str, str]]:
     real = os.path.realpath(path)
     if Path(path).is_symlink() and path in FOLDERS and real.startswith("/usr/"):

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from keisei.records.attempt import Usage
+from keisei.records.budget import Amount
 from keisei.records.error import OperatorError, WorldFault
 from keisei.records.relay import Allowance, Charge, RelayCall, Upstream
 from keisei.sandbox.relay_cord import Cords, Severed, Waits
@@ -111,6 +112,13 @@ class Relay:
     def calls(self) -> list[RelayCall]:
         """The calls that are over, in the order of their ends; of very many the first ones."""
         return list(self._tally.calls)
+
+    def hold_to(self, ask: Callable[[], Amount | None]) -> None:
+        """Let no more be spent than `ask` says at any time, nor more than the allowance. Before the first request.
+
+        `ask` is called from threads of the relay, raises nothing, and says None where nobody knows just now.
+        """
+        self._tally.hold_to(ask)
 
     def usage(self) -> Usage | None:
         """What the server told of the calls that are over; None where it told nothing. Holds no estimates."""

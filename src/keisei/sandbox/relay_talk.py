@@ -79,7 +79,7 @@ class Talk:
             self._knocked(entry)
             return
         ask = asked(request, self._house.upstream, self._house.pool.place, self._house.token)
-        if self._house.tally.spent_out:
+        if self._house.tally.is_spent():
             raise Rejected(SPENT_STATUS, SPENT)
         pieces = self._looked_at(ask)
         try:

@@ -5,18 +5,25 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from keisei.records.attempt import Usage
+from keisei.records.budget import Amount
 from keisei.records.relay import Allowance, Charge, RelayCall, Tokens
 from keisei.rules.metering import Meter
 from keisei.rules.metering_charge import charged, cost, filled, spent
+from keisei.sandbox.relay_till import TILL, Till
 
+T = TypeVar("T", int, float)
 KEPT = 20_000
 """Calls that are remembered and written down; a harness that makes more of them is counted all the same."""
 PATH = 200
 """Letters of a path that are written down."""
+FRESH_S = 0.5
+"""How old the answer may be to what may be spent by now, while an answer of the model comes in."""
 
 
 class Entry:
@@ -95,21 +102,41 @@ class Tally:
     """All calls of one relay. Safe for many threads."""
 
     def __init__(self, allowance: Allowance, log: Path | None, on_spent: Callable[[str], None] | None) -> None:
-        """Writes a line for each call to `log`. Raises OSError where that cannot be opened."""
+        """Writes a line for each call to `log`, and the sum beside it. Raises OSError where they cannot be opened."""
         self.spent_out: str | None = None
         """Which limit was reached; None while none is."""
         self.calls: list[RelayCall] = []
         self._allowance, self._on_spent = allowance, on_spent
         self._lock = Lock()
         self._log = log.open("ab", buffering=0) if log else None
+        self._till = Till(log.with_name(TILL)) if log else None
+        self._ask: Callable[[], Amount | None] | None = None
+        self._asking, self._asked_at = Lock(), 0.0
+        self._limits = allowance
+        """The allowance, less what was handed on meanwhile."""
         self._live: dict[Entry, Charge] = {}
         self._tokens: list[int | None] = [None, None, None, None]
         self._cost: float | None = None
         self._settled = Charge()
         self.note(None)
 
+    def hold_to(self, ask: Callable[[], Amount | None]) -> None:
+        """From now on no more may be spent than `ask` says, nor more than the allowance.
+
+        It is asked before every call and while answers come in, from any thread; None says that nobody knows just now,
+        and what it said before holds.
+        """
+        self._ask = ask
+
+    def is_spent(self) -> bool:
+        """Whether another call is refused, by what may be spent at this moment."""
+        self._renew(0.0)
+        return self.note(None)
+
     def note(self, entry: Entry | None) -> bool:
         """Count what is known of a call that lasts. Whether the allowance is used up."""
+        if entry is not None:
+            self._renew(FRESH_S)
         with self._lock:
             if entry is not None:
                 self._live[entry] = entry.charge(self._allowance, over=False)
@@ -159,11 +186,36 @@ class Tally:
             if self._log:
                 self._log.close()
             self._log = None
+            if self._till:
+                self._till.close()
+
+    def _renew(self, age_s: float) -> None:
+        """Ask what may be spent by now, unless that was asked just now, or somebody else is asking."""
+        if self._ask is None or time.monotonic() - self._asked_at < age_s:
+            return
+        if not self._asking.acquire(blocking=not age_s):
+            return
+        try:
+            self._asked_at = time.monotonic()
+            now = self._ask()
+        finally:
+            self._asking.release()
+        if now is not None:
+            self._limits = replace(
+                self._allowance,
+                max_tokens=_least(self._allowance.max_tokens, now.tokens),
+                max_cost_usd=_least(self._allowance.max_cost_usd, now.usd),
+            )
 
     def _newly_spent(self) -> str | None:
+        charge = self._total()
+        if self._till:
+            self._till.show(charge, priced=bool(self._allowance.prices))
         if self.spent_out is not None:
             return None
-        self.spent_out = spent(self._total(), self._allowance)
+        if (reason := spent(charge, self._limits)) is not None and spent(charge, self._allowance) is None:
+            reason += ": the rest was handed to tasks that it asked for"
+        self.spent_out = reason
         return self.spent_out
 
     def _total(self) -> Charge:
@@ -189,6 +241,10 @@ class Tally:
             except OSError:  # a full disk ends the writing, not the counting
                 self._log.close()
                 self._log = None
+
+
+def _least(one: T | None, other: T | None) -> T | None:
+    return other if one is None else one if other is None else min(one, other)
 
 
 def _sum(before: int | None, more: int | None) -> int | None:

@@ -181,7 +181,7 @@ class Autonomy(ABC):
         return self._do(lambda work: posting.give_up(work, key, reason, beside))
 
     def followed_since(self, task_type: str | None, since: datetime) -> int:
-        """How many follow-up tasks were delivered since then."""
+        """How many tasks were asked for by tasks since then."""
         return posting.read_followed_since(self._reader, task_type, since)
 
     def restore(self, tasks: Sequence[TaskRecord], beside: Beside) -> list[bool]:

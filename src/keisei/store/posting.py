@@ -4,6 +4,7 @@ from datetime import datetime
 
 from keisei.records.beside import Beside
 from keisei.records.outbox import OutboxItem
+from keisei.rules.follow_up import ASKED, TASK_SOURCE
 from keisei.store.ask import known, whole
 from keisei.store.clock import microseconds
 from keisei.store.outbox import ONE, item_of
@@ -24,7 +25,12 @@ WHERE key = :key AND (status IN ('dead', 'refused')) IS TRUE RETURNING 1
 _GIVE_UP = f"UPDATE outbox SET status = 'dead', reason = :reason, next_try_at = NULL WHERE {_PENDING} RETURNING 1"  # noqa: S608
 _FOLLOWED = """SELECT count(*) FROM outbox o
 WHERE o.status = 'delivered' AND o.kind = 'follow_up_task' AND o.delivered_at >= :since"""
-_OF_TYPE = " AND EXISTS (SELECT 1 FROM tasks t WHERE t.task_id = o.task_id AND t.task_type = :task_type)"
+_ASKED = f"""SELECT count(*) FROM tasks c
+WHERE c.depth > 0 AND c.created_at >= :since AND substr(c.idempotency_key, 1, {len(ASKED)}) = '{ASKED}'"""  # noqa: S608
+_OF_TYPE = " AND EXISTS (SELECT 1 FROM tasks t WHERE t.task_id = %s AND t.task_type = :task_type)"
+_PARENT = f"substr(c.source, {len(TASK_SOURCE) + 1})"
+_ALL = f"SELECT ({_FOLLOWED}) + ({_ASKED})"
+_BY_TYPE = f"SELECT ({_FOLLOWED}{_OF_TYPE % 'o.task_id'}) + ({_ASKED}{_OF_TYPE % _PARENT})"
 
 
 def take(work: Work, key: str, tries: int, until: datetime) -> bool:
@@ -55,6 +61,6 @@ def read_outbox_item(reader: Reader, key: str) -> OutboxItem | None:
 
 
 def read_followed_since(reader: Reader, task_type: str | None, since: datetime) -> int:
-    """How many follow-up tasks were delivered since then; of parents of this type, or of all."""
+    """How many tasks were asked for by tasks since then; by those of this type, or by all."""
     params = {"since": microseconds(since)} | ({} if task_type is None else {"task_type": known(task_type)})
-    return int(reader.read(_FOLLOWED + ("" if task_type is None else _OF_TYPE), params)[0][0])
+    return int(reader.read(_ALL if task_type is None else _BY_TYPE, params)[0][0])

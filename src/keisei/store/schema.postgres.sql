@@ -62,6 +62,8 @@ CREATE INDEX tasks_running ON tasks (seq) WHERE ready = 2;
 CREATE INDEX tasks_finished ON tasks (status, seq) WHERE ready = 3;
 CREATE INDEX tasks_memory ON tasks (agent, profile_id, finished_at, seq) WHERE ready = 3;
 CREATE INDEX tasks_parked ON tasks (seq) WHERE ready = 4;
+-- Tasks that another task asked for, by who asked.
+CREATE INDEX tasks_asked ON tasks (source, created_at) WHERE depth > 0;
 
 CREATE FUNCTION keisei_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

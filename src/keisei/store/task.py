@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from keisei.records.id import AgentId, AttemptId, ProfileId, RunnerId, TaskId
 from keisei.records.move import TaskQuery
 from keisei.records.task import Lease, TaskRecord, TaskStatus
+from keisei.rules.follow_up import TASK_SOURCE
 from keisei.store.ask import bounded, known
 from keisei.store.clock import moment
 from keisei.store.reader import Reader, Row
@@ -31,6 +32,7 @@ LEFT JOIN runners r ON r.runner_id = a.runner_id
 ONE = f"{LEASED} WHERE t.task_id = :task_id"
 CANCELED = "SELECT 1 FROM tasks WHERE task_id = :task_id AND cancel_at IS NOT NULL"
 DEPTH = "SELECT depth FROM tasks WHERE task_id = :task_id"
+CHILDREN = f"{LEASED} WHERE t.depth > 0 AND t.source = :source ORDER BY t.seq LIMIT :limit"
 BEFORE = "{seq} < (SELECT b.seq FROM tasks b WHERE b.task_id = :before)"
 MEMORY = f"""
 SELECT {TASK} FROM tasks t WHERE t.ready = 3 AND {{agent}} AND t.profile_id = :profile_id
@@ -84,6 +86,12 @@ def _page(place: str, narrow: list[str]) -> str:
 def read_depth(reader: Reader, task_id: TaskId) -> int:
     """How many tasks stand above a task; 0 for one nobody knows."""
     return next((int(row[0]) for row in reader.read(DEPTH, {"task_id": known(task_id)})), 0)
+
+
+def read_children(reader: Reader, task_id: TaskId, limit: int) -> list[TaskRecord]:
+    """Tasks that a task asked for, oldest first."""
+    asked = {"source": known(f"{TASK_SOURCE}{task_id}"), "limit": bounded(limit)}
+    return list(map(_task, reader.read(CHILDREN, asked)))
 
 
 def read_canceled(reader: Reader, task_id: TaskId) -> bool:

@@ -18,6 +18,7 @@ from keisei.store.task import (
     count_claimable,
     count_tasks,
     read_canceled,
+    read_children,
     read_depth,
     read_memory,
     read_task,
@@ -60,6 +61,10 @@ class Reading:
     def depth(self, task_id: TaskId) -> int:
         """How many tasks stand above a task; 0 for one nobody knows."""
         return read_depth(self._reader, task_id)
+
+    def children(self, task_id: TaskId, limit: int = 1000) -> list[TaskRecord]:
+        """Tasks that a task asked for, oldest first."""
+        return read_children(self._reader, task_id, limit)
 
     def attempt(self, attempt_id: AttemptId) -> TaskAttempt | None:
         """One attempt."""

@@ -1,6 +1,7 @@
 """What calls atoms: where they are found, who runs them, where their rows go. One object for CLI, pipes and servers."""
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,8 @@ from keisei.graph.index import FILE
 from keisei.records.atom_spec import AtomPackage
 from keisei.records.error import OperatorError
 from keisei.records.id import AttemptId
-from keisei.settings import Settings
+from keisei.settings import Settings, told
+from keisei.wiring import KIT
 from keisei.wiring.atoms import Shelf, open_shelf
 from keisei.wiring.fresh import new_id
 from keisei.wiring.store import Home, open_home_store, project_home
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from keisei.records.atom_spec import AtomSpec
     from keisei.workers.crew import Crew
 
+NAMED_DATABASE = re.compile(r"KEI_[A-Z0-9_]+_DB")
+"""Variables that name the databases of packages."""
 CACHE = "cache.db"
 """A file of the state folder that may be deleted at any time, as the index may."""
 
@@ -75,12 +79,17 @@ class AtomRuntime:
         return Tools(
             workers=self.crew,
             databases=PackageDatabases(self.settings, self.shelf.package),
-            environment=environment,
+            environment=self.environment,
             new_id=new_id,
             now=lambda: datetime.now(UTC),
             cwd=str(working_directory()),
-            secrets=(),
+            secrets=database_secrets(self.settings),
         )
+
+    def environment(self, package: AtomPackage, database: str | None) -> dict[str, str]:
+        """What atoms of a package are given; where they ask keisei itself, what tells them where its state is too."""
+        own = environment(package, database)
+        return {**own, **engine_environment(self.settings)} if is_engine(package) else own
 
     def program(self, package: AtomPackage) -> str | None:
         """The program that answers for a package: in KEI_RUNTIME_BIN_DIR, then on PATH. None where there is none."""
@@ -139,3 +148,31 @@ def environment(package: AtomPackage, database: str | None) -> dict[str, str]:
     own = {name: os.environ[name] for name in names if name in os.environ}
     named = {} if database is None or package.metadata.db_env is None else {package.metadata.db_env: database}
     return {**passed_on(), **own, **named}
+
+
+def is_engine(package: AtomPackage) -> bool:
+    """Whether its atoms ask keisei itself and it ships with it. One from elsewhere that says so is no such thing."""
+    return package.metadata.engine is True and package.folder.startswith(f"{KIT.resolve()}/")
+
+
+def engine_environment(settings: Settings) -> dict[str, str]:
+    """What a package is given whose atoms ask keisei itself: folders, rows, databases of packages, the attempt.
+
+    Nothing of it is for a package that an agent could write.
+    """
+    databases = {name: value for name, value in os.environ.items() if NAMED_DATABASE.fullmatch(name)}
+    attempt = {"KEISEI_ATTEMPT_ID": settings.attempt_id} if settings.attempt_id else {}
+    return {**databases, **told(settings), **attempt}
+
+
+def database_secrets(settings: Settings) -> tuple[str, ...]:
+    """What must not be written down of the setting that says where rows live."""
+    if not settings.database_url:
+        return ()
+    from urllib.parse import unquote, urlsplit  # noqa: PLC0415 - most projects name no database
+
+    try:
+        password = urlsplit(settings.database_url).password
+    except ValueError:
+        password = None
+    return (settings.database_url, *((unquote(password), password) if password else ()))

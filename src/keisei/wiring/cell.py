@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -18,11 +19,14 @@ from keisei.records.error import OperatorError, Refused, WorldFault
 from keisei.records.intent import Budget
 from keisei.records.launch import Launch
 from keisei.records.relay import Allowance, Price, Upstream
+from keisei.records.role import RoleAtoms
 from keisei.records.task_spec import TaskSpec
 from keisei.rules.policy import Policy
 from keisei.sandbox.confine import Confined, confine
 from keisei.sandbox.reach import program_path, program_reads
 from keisei.sandbox.relay import Relay
+from keisei.wiring.atom_door import Door, DoorOrder, Doorway, open_doorway
+from keisei.wiring.atom_grant import Granted
 from keisei.wiring.canary import Nest, prove_hook
 from keisei.wiring.confinement import RELAY_PORT, Bounds, Road, confined_to
 from keisei.wiring.ear import Ear
@@ -32,11 +36,16 @@ from keisei.wiring.key import server_of
 from keisei.wiring.shop import GATE_LOG, RELAY_LOG
 from keisei.wiring.site import Site
 from keisei.wiring.sockets import runtime_folder
+from keisei.wiring.store import make_folder
 from keisei.wiring.watchman import GATE_DIED, Watchman
 from keisei.wiring.yard import Yard
 
 HARNESSES: Final[Mapping[str, str]] = {"claude-code": "claude", "codex": "codex", "hermes-agent": "hermes"}
 """How each kind calls itself to the gate."""
+ATOMS: Final = "atoms"
+"""Of the attempt's folder that it does not see: what atoms write for themselves."""
+ATOMS_LOG: Final = "atoms.log"
+"""Likewise: what the process that answers for atoms has to say."""
 KNOWS_PRICES: Final = ("claude-code",)
 """Kinds that keep to a limit in money by themselves."""
 
@@ -63,6 +72,10 @@ class Plan(NamedTuple):
     """Values that must not be written down."""
     upstream: Upstream | None = None
     """The model's server; None for the one that the adapter's table names."""
+    atoms: Granted = MappingProxyType({})
+    """Atoms that the agent may call; without any there is no server for them."""
+    tools: RoleAtoms = RoleAtoms()
+    """How they are offered."""
 
 
 @contextmanager
@@ -73,15 +86,23 @@ def open_cell(yard: Yard, plan: Plan) -> Iterator[Cell]:
     """
     with ExitStack() as stack:
         native = plan.adapter.gate == "native"
-        admitted = _admitted(yard, plan, stack) if native else None
-        watch = Watchman(yard, admitted, plan.site.folder)
+        doorway = stack.enter_context(open_doorway(yard.settings)) if native and plan.atoms else None
+        admitted = _admitted(yard, plan, doorway, stack) if native else None
+        is_served = (lambda: True) if doorway is None else doorway.is_served
+        watch = Watchman(yard, admitted, plan.site.folder, is_served)
         way = _way(yard, plan, watch, stack) if native else Way(None, Road(None, None), None, dict(plan.order.env), "")
-        order = _order(plan, admitted, way)
+        order = _order(plan, admitted, way, None if doorway is None else doorway.door)
         told = plan.adapter.plan(order)
         if not isinstance(told, Launch):
             raise Refused(f"adapter `{plan.order.config.adapter_id}` starts no program", "it cannot be confined")
         told = replace(anchored(told), silence_s=plan.silence_s)
-        confinement = confined_to(_bounds(yard, plan, admitted, order, told), way.road)
+        bounds = _bounds(yard, plan, admitted, order, told)
+        if doorway is not None:
+            door = doorway.door
+            bounds = bounds._replace(reads=(*bounds.reads, *door.reads), sockets=(*bounds.sockets, door.socket))
+        confinement = confined_to(bounds, way.road)
+        if doorway is not None and admitted is not None:
+            doorway.answer(_told(yard, plan, admitted, doorway.door, confinement), plan.site.folder / ATOMS_LOG)
         confined = _held(told, confinement=confinement, yard=yard, stack=stack)
         if admitted is not None:
             bare = replace(confinement, forward=None, limits=Limits(processes=None))  # it has no use for a model
@@ -96,7 +117,9 @@ def open_cell(yard: Yard, plan: Plan) -> Iterator[Cell]:
             admitted=admitted,
             relay=way.relay,
             watch=watch,
-            secrets=tuple(each for each in (admitted and admitted.token, way.token) if each),
+            secrets=tuple(
+                each for each in (admitted and admitted.token, way.token, doorway and doorway.door.token) if each
+            ),
         )
 
 
@@ -137,10 +160,14 @@ def _held(launch: Launch, *, confinement: Confinement, yard: Yard, stack: ExitSt
     return confined
 
 
-def _admitted(yard: Yard, plan: Plan, stack: ExitStack) -> Admitted:
-    harness = HARNESSES[plan.adapter.kind]
-    admitted = yard.gatehouse.admit(plan.policy, harness, plan.attempt_id, plan.site.folder / GATE_LOG, plan.secrets)
+def _admitted(yard: Yard, plan: Plan, doorway: Doorway | None, stack: ExitStack) -> Admitted:
+    """The attempt's gate, which knows every secret that a call may hold."""
+    harness, log = HARNESSES[plan.adapter.kind], plan.site.folder / GATE_LOG
+    hidden = plan.secrets if doorway is None else (*plan.secrets, doorway.door.token)
+    admitted = yard.gatehouse.admit(plan.policy, harness, plan.attempt_id, log, hidden)
     stack.callback(yard.gatehouse.dismiss, admitted)
+    if doorway is not None:
+        stack.callback(doorway.close)  # whoever asks the gate ends before it
     return admitted
 
 
@@ -184,7 +211,29 @@ def _allowance(yard: Yard, plan: Plan) -> Allowance:
     return Allowance(max_tokens=budget.max_tokens, max_cost_usd=budget.max_cost_usd, prices=prices)
 
 
-def _order(plan: Plan, admitted: Admitted | None, way: Way) -> Order:
+def _told(yard: Yard, plan: Plan, admitted: Admitted, door: Door, confinement: Confinement) -> DoorOrder:
+    """What the process that answers for atoms is told of this attempt."""
+    room = plan.site.folder / ATOMS
+    make_folder(room)
+    cwd = plan.site.cwd if plan.site.leased is None else Path(plan.site.leased.worktree.path)
+    return DoorOrder(
+        attempt_id=plan.attempt_id,
+        token=door.token,
+        atoms=tuple(sorted(each.atom for each in plan.atoms.values())),
+        write=plan.tools.write,
+        profile=plan.tools.tools,
+        gate_socket=admitted.socket,
+        gate_token=admitted.token,
+        root=None if yard.home.root is None else str(yard.home.root),
+        cwd=os.path.realpath(cwd),
+        room=os.path.realpath(room),
+        confinement=confinement,
+        machine=yard.machine,
+        secrets=(*plan.secrets, admitted.token, door.token),
+    )
+
+
+def _order(plan: Plan, admitted: Admitted | None, way: Way, door: Door | None) -> Order:
     order = replace(
         plan.order,
         env=way.env,
@@ -199,6 +248,8 @@ def _order(plan: Plan, admitted: Admitted | None, way: Way) -> Order:
         worktree=str(plan.site.cwd if plan.site.leased is None else plan.site.leased.worktree.path),
         model=plan.order.model,
         model_address=way.address,
+        server=None if door is None else door.command,
+        server_env={} if door is None else door.env,
     )
     guard = plan.adapter.guard(admitted.hook, place)
     if guard is not None and plan.adapter.home is not None:

@@ -46,9 +46,15 @@ class PackageDatabases:
         package: Callable[[str], AtomPackage],
         environment: Mapping[str, str] | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        is_held: bool = False,
     ) -> None:
-        """`package` finds the one whose tables another works on. Raises nothing, opens nothing."""
+        """`package` finds the one whose tables another works on. Raises nothing, opens nothing.
+
+        `is_held` is for calls inside an attempt: a database is opened only where `check_own` has nothing against it.
+        """
         self._settings, self._package, self._now = settings, package, now
+        self._is_held = is_held
         self._environment = os.environ if environment is None else environment
         self._seen: dict[str, _Seen] = {}
         self._lock = threading.Lock()
@@ -66,6 +72,9 @@ class PackageDatabases:
         path = self.path(package)
         if path is None:
             return None
+        if self._is_held:
+            home = self._settings.state_home
+            check_own(package, str(path), None if home is None else str(home / FOLDER))
         owner, folder = self._migrations(package, path)
         if _makes_its_own(package, owner, folder):
             return str(prepared(path))
@@ -159,6 +168,19 @@ class PackageDatabases:
         if self._settings.home is None:
             raise OperatorError(f"`{text}` cannot be read: there is no home folder", "set HOME")
         return self._settings.home / text[2:]
+
+
+def check_own(package: AtomPackage, database: str, packages: str | None) -> None:
+    """Raise OperatorError unless a database stands in its package's own folder, or that of the one whose tables it has.
+
+    `packages` is the folder of that name in the state folder. An atom is given the whole folder of its database, and
+    beside it lie those of other packages.
+    """
+    owner = package.metadata.tables_of or package.name
+    own = None if packages is None else f"{os.path.realpath(packages)}/{owner}/"
+    if own is None or not os.path.realpath(database).startswith(own):
+        message = f"the database of `{package.name}` is not opened inside an attempt: `{database}`"
+        raise OperatorError(message, f"let it stand in a folder of its own, such as `{packages or FOLDER}/{owner}/`")
 
 
 def _stamps(seen: _Seen) -> tuple[int, int] | None:

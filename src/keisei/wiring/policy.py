@@ -15,7 +15,9 @@ from keisei.records.error import OperatorError
 from keisei.records.problem import Problem
 from keisei.records.project import ProjectFile, ToolFields
 from keisei.records.task_spec import SpecTask, TaskSpec
+from keisei.rules.atom_tool import AtomReach
 from keisei.rules.policy import (
+    SHARED,
     Ground,
     Policy,
     Sources,
@@ -23,6 +25,7 @@ from keisei.rules.policy import (
     role_policy,
 )
 from keisei.rules.role import ResolvedRole
+from keisei.wiring.atom_grant import Granted
 
 HELPERS: Final = Path(__file__).parent.parent / "sandbox" / "helper"
 PROGRAMS: Final = "/usr/local/bin:/usr/bin:/bin"
@@ -37,9 +40,9 @@ class Setting:
         self.main = _folder(main, "main checkout") if main is not None else None
         self.home = str(home) if home is not None else "/nonexistent"
         own = [os.path.realpath(each) for each in scratch]
-        self.scratch = tuple(dict.fromkeys((*own, "/tmp", "/var/tmp")))  # noqa: S108 - where everybody may write
+        self.scratch = tuple(dict.fromkeys((*own, *SHARED)))
 
-    def ground(self, task_path: Path | None, tools: dict[str, ToolFields]) -> Ground:
+    def ground(self, task_path: Path | None, tools: dict[str, ToolFields], atoms: dict[str, AtomReach]) -> Ground:
         """As policies want it."""
         return Ground(
             worktree=self.worktree,
@@ -48,6 +51,7 @@ class Setting:
             scratch=self.scratch,
             task_path=str(task_path.absolute()) if task_path is not None else "",
             tools=tools,
+            atoms=atoms,
         )
 
 
@@ -64,10 +68,13 @@ def task_policy(catalog: Catalog, task: Path, setting: Setting) -> tuple[Policy,
     return spec_policy(catalog, spec, setting, task), warnings
 
 
-def spec_policy(catalog: Catalog, spec: TaskSpec, setting: Setting, task: Path | None = None) -> Policy:
-    """The policy of a task that was read already."""
+def spec_policy(
+    catalog: Catalog, spec: TaskSpec, setting: Setting, task: Path | None = None, atoms: Granted | None = None
+) -> Policy:
+    """The policy of a task that was read already. `atoms` are those an attempt is offered; nobody else has any."""
     compiler = _Compiler(catalog, spec, setting, task)
-    return role_policy(catalog.resolved_role(spec.task.role), spec, compiler.sources(), compiler.ground())
+    reach = {} if atoms is None else {tool: each.reach for tool, each in atoms.items()}
+    return role_policy(catalog.resolved_role(spec.task.role), spec, compiler.sources(), compiler.ground(reach))
 
 
 def capabilities_policy(catalog: Catalog, names: Iterable[str], task: Path | None, setting: Setting) -> Policy:
@@ -99,9 +106,9 @@ class _Compiler:
         self.task = task
         self.project = _project(catalog)
 
-    def ground(self) -> Ground:
+    def ground(self, atoms: dict[str, AtomReach] | None = None) -> Ground:
         tools = dict(self.project.gate.tools) if self.project.gate is not None else {}
-        return self.setting.ground(self.task, tools)
+        return self.setting.ground(self.task, tools, atoms or {})
 
     def sources(self) -> Sources:
         return Sources(

@@ -175,6 +175,7 @@ def _plan(plan: Plan, part: Part, folder: Path, upstream: Upstream) -> Plan:
         artifacts=stage,
         budget=None,
         upstream=upstream,
+        atoms={},
     )
 
 

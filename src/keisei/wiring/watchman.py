@@ -1,6 +1,7 @@
 """The watchman: looks after an attempt while it runs, and ends it when what it needs is gone."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -13,12 +14,13 @@ from keisei.workspace.space import free_bytes
 LOOK_S: Final = 0.25
 MB: Final = 1024 * 1024
 GATE_DIED: Final = "the gate service has died; every call is refused, so the attempt was ended"
+ATOMS_DIED: Final = "the process that answers for atoms has died, so the attempt was ended"
 
 
 class Ended(NamedTuple):
     """Why an attempt was ended before its time."""
 
-    kind: Literal["gate", "disk", "budget", "model"]
+    kind: Literal["gate", "atoms", "disk", "budget", "model"]
     reason: str
     error: HarnessError | None = None
     """What the attempt has failed by; None where that was no fault of its own, so that it does not count."""
@@ -27,9 +29,9 @@ class Ended(NamedTuple):
 class Watchman:
     """One attempt's. `watching` looks until the attempt is over; any thread may `end` it."""
 
-    def __init__(self, yard: Yard, admitted: Admitted | None, folder: Path) -> None:
-        """Nothing is watched yet."""
-        self._yard, self._admitted, self._folder = yard, admitted, folder
+    def __init__(self, yard: Yard, admitted: Admitted | None, folder: Path, is_served: Callable[[], bool]) -> None:
+        """Nothing is watched yet. `is_served` says whether somebody answers for the attempt's atoms."""
+        self._yard, self._admitted, self._folder, self._is_served = yard, admitted, folder, is_served
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._running: Endable | None = None
@@ -45,9 +47,9 @@ class Watchman:
         threading.Thread(target=self._look, name="watchman", daemon=True).start()
 
     def rest(self) -> None:
-        """The attempt is over. One that ended by itself right after its gate had died is told as ended too."""
+        """The attempt is over. One that ended by itself right after what it needs had died is told as ended too."""
         self._over.set()
-        died = self._gate()
+        died = self._gate() or self._atoms()
         with self._lock:
             self.ended = self.ended or died
             self._running = None
@@ -62,8 +64,8 @@ class Watchman:
 
     def _look(self) -> None:
         while not self._over.wait(LOOK_S):
-            found = self._gate() or self._disk()
-            if found is not None:
+            found = self._gate() or self._atoms() or self._disk()
+            if found is not None and not self._over.is_set():  # else that was taken away behind it
                 self._end(found)
                 return
 
@@ -77,6 +79,9 @@ class Watchman:
         if self._admitted is None or self._yard.gatehouse.is_alive(self._admitted):
             return None
         return Ended("gate", GATE_DIED)
+
+    def _atoms(self) -> Ended | None:
+        return None if self._is_served() else Ended("atoms", ATOMS_DIED)
 
     def _disk(self) -> Ended | None:
         """Half of what a claim wants to see: the attempt that begins there is not ended at once."""

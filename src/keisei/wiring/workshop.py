@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -12,15 +12,16 @@ from keisei.adapters import adapter_of
 from keisei.adapters.port import PROMPT, Adapter, Order
 from keisei.engine.approval import answers_of
 from keisei.engine.attempt import Judged, Prepared, Ran
-from keisei.engine.budget import allowance, policy_of
+from keisei.engine.budget import allowance, policy_of, remaining
 from keisei.engine.bundle import Compiled, compile_bundle
 from keisei.engine.gather import BundleOrder, task_file
 from keisei.engine.land import RESPAWN
 from keisei.engine.workflow import state_of
 from keisei.records.adapter import AdapterConfig
 from keisei.records.attempt import TaskAttempt
+from keisei.records.budget import Amount
 from keisei.records.confinement import Level
-from keisei.records.error import KeiseiError, OperatorError, WorldFault
+from keisei.records.error import KeiseiError, OperatorError, Refused, WorldFault
 from keisei.records.id import BundleId, LandingId
 from keisei.records.launch import Exit, Launch
 from keisei.records.move import Claimed, LandingQuery
@@ -47,6 +48,9 @@ from keisei.wiring.switch import Switch
 from keisei.workspace.file import look_at
 from keisei.workspace.snapshot import take
 
+if TYPE_CHECKING:
+    from keisei.wiring.atom_grant import Granted
+
 HISTORY: Final = 1000
 LARGEST_REPORT: Final = 1_048_576
 MEMORY: Final = 5
@@ -63,6 +67,8 @@ class Ready(NamedTuple):
     policy: Policy | None
     level: Level
     order: Order
+    atoms: "Granted"
+    """Those the agent is offered, by the names of their tools."""
 
 
 class AttemptWorkshop:
@@ -99,14 +105,15 @@ class AttemptWorkshop:
         told = file or TaskSpec(task=SpecTask(role=profile.role))
         role = registry.material.resolved_role(told.task.role)
         confined = self._shop.yard is not None and is_confined(adapter, role)
+        atoms = self._atoms(role, adapter)
         level = self._shop.yard.level(role.isolation) if confined and self._shop.yard is not None else "none"
         site = self._site = make_site(self._shop, Wish(claimed, choice.config, told, confined, self._hold(claimed)))
         write_task(site, file, msgspec.json.encode(task.payload), task.payload)
         around = surroundings(choice.config, variables(self._shop, claimed, site), self._shop.home.root)
-        policy = self._policy(registry, told, site) if confined else None
+        policy = self._policy(registry, told, site, atoms) if confined else None
         compiled = compile_bundle(registry.material, self._order(claimed, choice, spec, profile, around, policy))
         order = self._adapter_order(claimed, choice.config, compiled, around)
-        self._ready = Ready(choice.config, adapter, compiled, around, site, policy, level, order)
+        self._ready = Ready(choice.config, adapter, compiled, around, site, policy, level, order, atoms)
         self._store(claimed, compiled)
         attempt = replace(
             claimed.attempt,
@@ -123,13 +130,27 @@ class AttemptWorkshop:
         confines = self._shop.yard is not None
         return choose(claimed, profile, registry, store.breakers(), self._shop.probe, store.now(), confines=confines)
 
-    def _policy(self, registry: CatalogRegistry, spec: TaskSpec, site: Site) -> Policy:
+    def _atoms(self, role: ResolvedRole, adapter: Adapter) -> "Granted":
+        """What the role's agents are offered, as it is now. Raises OperatorError for an atom that nobody has.
+
+        Raises Refused for an adapter that cannot offer any: its agents would work without what their role grants.
+        """
+        if not role.atoms.allowed:
+            return {}
+        if adapter.gate != "native" or self._shop.yard is None:
+            message = f"adapters of kind `{adapter.kind}` get no atoms, and role `{role.name}` has an `[atoms]` table"
+            raise Refused(message, "use claude-code or codex for this role, or take the table out of it")
+        from keisei.wiring.atom_grant import granted  # noqa: PLC0415 - few roles have atoms
+
+        return granted(role.name, role.atoms, self._shop.yard.shelf)
+
+    def _policy(self, registry: CatalogRegistry, spec: TaskSpec, site: Site, atoms: "Granted") -> Policy:
         from keisei.wiring.policy import Setting, spec_policy  # noqa: PLC0415 - a runner of scripts needs no gate
 
         root = self._shop.home.root
         tree = site.cwd if site.leased is None else Path(site.leased.worktree.path)
         setting = Setting(tree, root, site.room / "home", (str(site.room / "tmp"),))
-        return spec_policy(registry.catalog, spec, setting, site.folder / "task.toml")
+        return spec_policy(registry.catalog, spec, setting, site.folder / "task.toml", atoms)
 
     def _order(  # noqa: PLR0913, PLR0917 - a bundle has this many grounds
         self,
@@ -279,10 +300,21 @@ class AttemptWorkshop:
             silence_s=silence_s,
             secrets=ready.around.secrets,
             hold=self._hold(claimed),
+            atoms=ready.atoms,
+            tools=ready.compiled.role.atoms,
         )
         rehearse(yard, plan)
         with open_cell(yard, plan) as cell:
+            if cell.relay is not None and any(each.reach.agents for each in ready.atoms.values()):
+                cell.relay.hold_to(lambda: self._left(claimed))
             yield cell
+
+    def _left(self, claimed: Claimed) -> Amount | None:
+        """What the attempt may spend in all, by what it has handed on; None while the store is away."""
+        try:
+            return remaining(self._shop.store, claimed.task, policy_of(self._shop.home.file.budget))
+        except WorldFault:
+            return None
 
     def _hold(self, claimed: Claimed) -> Hold:
         """By what everything of this attempt is held."""

@@ -22,6 +22,7 @@ from keisei.workspace.pool import Pool
 from keisei.workspace.repository import facts
 
 if TYPE_CHECKING:
+    from keisei.wiring.atoms import Shelf
     from keisei.wiring.gatehouse import Gatehouse
 
 PROVING: Final = "verifying"
@@ -82,6 +83,14 @@ class Yard:
             if self._gatehouse is None:
                 self._gatehouse = Gatehouse(self.settings)
             return self._gatehouse
+
+    @cached_property
+    def shelf(self) -> "Shelf":
+        """The atoms there are, as the operator sees them: never those of a worktree."""
+        from keisei.graph.index import FILE  # noqa: PLC0415 - few roles have atoms
+        from keisei.wiring.atoms import open_shelf  # noqa: PLC0415 - as above
+
+        return open_shelf(self.settings, index_path=self.home.folder / FILE, start=self.home.root)
 
     def facts(self, *, looks: bool = True, main: str | None = None) -> RepositoryFacts:
         """The project's repository as it is now. Raises OperatorError where there is none that will do.

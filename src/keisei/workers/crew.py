@@ -2,6 +2,7 @@
 
 import secrets
 import sys
+import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -11,6 +12,7 @@ from keisei.records.atom_spec import AtomPackage
 from keisei.records.error import MissingProgram, WorldFault
 from keisei.records.invocation import Answer, CallOrder
 from keisei.workers import answer
+from keisei.workers.errand import Errand, Errands
 from keisei.workers.following import ProgramSource, PythonSource, Stream
 from keisei.workers.frame import call_line, json_of
 from keisei.workers.pool import Closed, Pool
@@ -61,6 +63,7 @@ class Crew:
         self._steward = Steward(self._send_home, idle_s / 2)
         self._running: dict[int, Process] = {}
         self._streams: dict[int, Stream] = {}
+        self._errands = Errands()
         self._canceled = False
 
     def call(self, order: CallOrder) -> Answer:
@@ -69,10 +72,14 @@ class Crew:
             return answer.canceled(order.spec)
         if order.spec.manifest.kind == "stream":
             return answer.usage(f"{order.spec.id} is a stream: its items are followed, one by one")
+        errand = self._errands.begin(order.invocation_id)
         try:
-            return self._call_program(order) if order.spec.function is None else self._call_python(order)
+            is_program = order.spec.function is None
+            return self._call_program(order, errand) if is_program else self._call_python(order, errand)
         except _TOLD as error:
             return _told(order, error)
+        finally:
+            self._errands.over(errand)
 
     def follow(self, order: CallOrder) -> Stream:
         """Start a stream. Raises MissingProgram; whatever else goes wrong is its answer."""
@@ -80,14 +87,26 @@ class Crew:
             return Stream(order.spec, answer.canceled(order.spec))
         if order.spec.manifest.kind != "stream":
             return Stream(order.spec, answer.usage(f"{order.spec.id} is no stream: it is called"))
+        errand = self._errands.begin(order.invocation_id)
         try:
             with self._pool.guest():
-                return self._follow_program(order) if order.spec.function is None else self._follow_python(order)
-        except _TOLD as error:
+                is_program = order.spec.function is None
+                return self._follow_program(order, errand) if is_program else self._follow_python(order, errand)
+        except BaseException as error:
+            self._errands.over(errand)
+            if not isinstance(error, _TOLD):
+                raise
             return Stream(order.spec, _told(order, error))
 
-    def cancel(self) -> None:
-        """End every call there is; each answers `killed`, and so does every later one. Also in a signal handler."""
+    def cancel(self, invocation_id: str | None = None) -> None:
+        """End every call there is; each answers `killed`, and so does every later one. Also in a signal handler.
+
+        With an id only that call is ended, and not in a signal handler. One that is over, or that did not begin yet,
+        is nothing to end.
+        """
+        if invocation_id is not None:
+            self._errands.cancel(invocation_id)
+            return
         self._canceled = True
         self._steward.say(self._ring)
 
@@ -110,21 +129,21 @@ class Crew:
         """Leave nothing running."""
         self.close()
 
-    def _call_python(self, order: CallOrder) -> Answer:
+    def _call_python(self, order: CallOrder, errand: Errand) -> Answer:
         identity, key = secrets.token_hex(8), key_of(order)
         line = call_line(order, identity, stream=False)
         for _ in range(_TRIES):
-            if (told := self._try(order, key, line, identity)) is not None:
+            if (told := self._try(order, errand, key, line, identity)) is not None:
                 return told
         return answer.unbegun(order.spec)
 
-    def _try(self, order: CallOrder, key: Key, line: bytes, identity: str) -> Answer | None:
+    def _try(self, order: CallOrder, errand: Errand, key: Key, line: bytes, identity: str) -> Answer | None:
         """One worker at one call; None where it never began with it."""
-        kept, ending = self._pool.take(key)
+        kept, ending = self._pool.take(key, errand)
         worker, clean = kept, False
         try:
             self._dismiss([ending] if ending else [])
-            worker = self._ready(kept, order)
+            worker = self._ready(kept, order, errand)
             until = worker.begin(order, line, identity, self._loading_s(order))
             told, clean = worker.finish(until, order, identity)
         except Ended as ended:
@@ -132,14 +151,16 @@ class Crew:
         else:
             return told
         finally:
+            errand.at(None)
+            clean = clean and not errand.is_canceled  # its bell may have rung when it was done already
             self._rest(worker, clean=clean)
             self._pool.give_back(key, worker if clean else None)
 
-    def _follow_python(self, order: CallOrder) -> Stream:
+    def _follow_python(self, order: CallOrder, errand: Errand) -> Stream:
         identity, key = secrets.token_hex(8), key_of(order)
         line = call_line(order, identity, stream=True)
         for _ in range(_TRIES):
-            worker = self._ready(self._pool.borrow(key), order)
+            worker = self._ready(self._pool.borrow(key), order, errand)
             try:
                 until = worker.begin(order, line, identity, self._loading_s(order))
             except BaseException as error:
@@ -147,44 +168,50 @@ class Crew:
                 if isinstance(error, Ended) and error.answer is None:
                     continue
                 raise
-            return self._streaming(order, PythonSource(worker, order, identity, until), worker, key)
+            return self._streaming(PythonSource(worker, order, identity, until), worker, key, errand)
         raise Ended(answer.unbegun(order.spec))
 
-    def _streaming(self, order: CallOrder, source: PythonSource, worker: Worker, key: Key) -> Stream:
+    def _streaming(self, source: PythonSource, worker: Worker, key: Key, errand: Errand) -> Stream:
         def over() -> None:
             self._streams.pop(id(stream), None)
-            self._rest(worker, clean=source.is_clean)
-            if source.is_clean and not self._pool.offer(key, worker):
+            self._errands.over(errand)
+            clean = source.is_clean and not errand.is_canceled
+            self._rest(worker, clean=clean)
+            if clean and not self._pool.offer(key, worker):
                 self._dismiss([worker])
 
-        stream = Stream(order.spec, source, worker.process.cancel, over)
+        stream = Stream(source.spec, source, worker.process.cancel, over)
         self._streams[id(stream)] = stream
+        errand.at(lambda: _close_beside(stream))
         return stream
 
-    def _call_program(self, order: CallOrder) -> Answer:
+    def _call_program(self, order: CallOrder, errand: Errand) -> Answer:
         data, path = json_of(order.input), self._program(order)
-        _, ending = self._pool.take(None)
+        _, ending = self._pool.take(None, errand)
         program = Program(order, self._cap)
         try:
             self._dismiss([ending] if ending else [])
-            self._watch(program.start(path, data, self._open_process, self._grace_s))
+            self._watch(program.start(path, data, self._open_process, self._grace_s), errand)
             return program.run()
         finally:
+            errand.at(None)
             self._rest(program, clean=False)
             self._pool.give_back()
 
-    def _follow_program(self, order: CallOrder) -> Stream:
+    def _follow_program(self, order: CallOrder, errand: Errand) -> Stream:
         data, path = json_of(order.input), self._program(order)
         program = Program(order, self._cap)
         process = program.start(path, data, self._open_process, self._grace_s)
 
         def over() -> None:
             self._streams.pop(id(stream), None)
+            self._errands.over(errand)
             self._rest(program, clean=False)
 
         stream = Stream(order.spec, ProgramSource(program), process.cancel, over)
         self._streams[id(stream)] = stream
-        self._watch(process)
+        self._watch(process, errand)
+        errand.at(lambda: _close_beside(stream))
         return stream
 
     def _program(self, order: CallOrder) -> str:
@@ -197,11 +224,11 @@ class Crew:
             )
         return path
 
-    def _ready(self, kept: Worker | None, order: CallOrder) -> Worker:
+    def _ready(self, kept: Worker | None, order: CallOrder, errand: Errand) -> Worker:
         """A worker that is loaded and watched: the one that is there where it will do, else a new one."""
         if kept is not None:
             if kept.is_usable():
-                self._watch(kept.process)
+                self._watch(kept.process, errand)
                 return kept
             kept.end()
         worker = Worker(order, self._cap)
@@ -209,9 +236,10 @@ class Crew:
         job = Job(lambda: worker.start(order, self._open_process, self._python, self._grace_s), kill)
         self._steward.say(job.do)
         try:
-            self._watch(job.result())
+            self._watch(job.result(), errand)
             worker.load(self._loading_s(order))
         except BaseException:
+            errand.at(None)
             self._rest(worker, clean=False)
             raise
         return worker
@@ -223,10 +251,11 @@ class Crew:
         """
         return min(self._load_s, max(order.timeout_s, LOADING_S))
 
-    def _watch(self, process: Process) -> None:
+    def _watch(self, process: Process, errand: Errand) -> None:
         """Have it ended by a cancel. One that was said a moment ago is passed on here."""
         self._steward.ensure()
         self._running[id(process)] = process
+        errand.at(process.cancel)
         if self._canceled:
             process.cancel()
 
@@ -253,6 +282,11 @@ class Crew:
         until = time.monotonic() + LEAVING_S
         for worker in workers:
             worker.leave(until)
+
+
+def _close_beside(stream: Stream) -> None:
+    """Close a stream in a thread of its own: that takes the grace time, and whoever should take its items may not."""
+    threading.Thread(target=stream.close, name="atom stream end", daemon=True).start()
 
 
 _TOLD: Final = (Closed, Ended, WorldFault, ValueError)

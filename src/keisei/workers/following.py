@@ -99,6 +99,7 @@ class PythonSource:
         """The worker has begun with it."""
         self._worker, self._order, self._identity, self._until = worker, order, identity, until
         self._last: Frame | Answer | None = None
+        self.spec = order.spec
         self.is_clean = False
 
     def take(self) -> tuple[Any] | None:

@@ -6,11 +6,22 @@ from collections import deque
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
+from keisei.workers.errand import Errand
 from keisei.workers.worker import Worker
 
 
 class Closed(Exception):
-    """Nobody gets a place any more."""
+    """Nobody gets a place any more, or the one who asked for it does not."""
+
+
+class _Turn:
+    """One who waits for a place."""
+
+    def __init__(self) -> None:
+        self.is_left = False
+        self._lock = threading.Lock()
+        self._lock.acquire()
+        self.acquire, self.release = self._lock.acquire, self._lock.release
 
 
 class Pool:
@@ -23,17 +34,17 @@ class Pool:
         self._empty = threading.Condition(self._lock)
         self._busy = self._guests = 0
         self._idle: list[tuple[Hashable, Worker]] = []
-        self._waiting: deque[threading.Lock] = deque()
+        self._waiting: deque[_Turn] = deque()
         self._closed = False
 
-    def take(self, key: Hashable) -> tuple[Worker | None, Worker | None]:
+    def take(self, key: Hashable, errand: Errand) -> tuple[Worker | None, Worker | None]:
         """Wait for a place: the idle worker for the key, or None where one is to be started; and who must end first.
 
-        Raises Closed.
+        Raises Closed, also where the errand is canceled meanwhile: then it holds no place.
         """
-        self._wait()
+        self._wait(errand)
         with self._lock:
-            if self._closed:
+            if self._closed or errand.is_canceled:
                 self._pass_on()
                 raise Closed
             if (worker := self._found(key)) is not None:
@@ -108,15 +119,15 @@ class Pool:
         worker.idle_since = time.monotonic()
         self._idle.append((key, worker))
 
-    def _wait(self) -> None:
+    def _wait(self, errand: Errand) -> None:
         with self._lock:
             if self._closed or (self._busy < self._most and not self._waiting):
                 self._busy += 1
                 return
-            turn = threading.Lock()
-            turn.acquire()
+            turn = _Turn()
             self._waiting.append(turn)
         try:
+            errand.at(lambda: self._let_go(turn))
             turn.acquire()
         except BaseException:
             with self._lock:
@@ -125,6 +136,18 @@ class Pool:
                 else:  # it was given meanwhile
                     self._pass_on()
             raise
+        finally:
+            errand.at(None)
+        if turn.is_left:
+            raise Closed
+
+    def _let_go(self, turn: _Turn) -> None:
+        """One who need not wait any more: it gets no place."""
+        with self._lock:
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+                turn.is_left = True
+                turn.release()
 
     def _pass_on(self) -> None:
         """A place is free: it goes to who waits longest."""

@@ -416,6 +416,20 @@ CASES = [
         says="a query only reads; this effect is `network`",
     ),
     case(
+        "effect-on-no-field",
+        "effect-field",
+        ("domain: kei-note-db", "domain: ‸fs:{texts}"),
+        says="domain `fs:{texts}` names no property of the input",
+        hint="did you mean `text`?",
+    ),
+    case(
+        "effect-that-is-no-template",
+        "effect-field",
+        ("domain: kei-note-db", "domain: ‸fs:{text}/*"),
+        says="domain `fs:{text}/*` is no template",
+        hint="write `fs:{path}`, or `fs:{path}/**` for everything below it",
+    ),
+    case(
         "transform-with-effects",
         "effects",
         (FIND, "kind: query", "kind: transform"),

@@ -137,7 +137,7 @@ CASES = [
         "unknown-key",
         ("schema_version = 3", "‸zzz = 3"),
         says="unknown key `zzz`",
-        hint="known keys: backend, db_env, db_default, migrations_dir, schema_version, tables_of, env",
+        hint="known keys: backend, db_env, db_default, migrations_dir, schema_version, tables_of, env, engine",
     ),
     case(
         "database-without-variable",
@@ -157,13 +157,13 @@ CASES = [
         "variable-in-small-letters",
         "wrong-value",
         ('"KEI_NOTE_DB"', '‸"kei_note_db"'),
-        says="`db_env` must be the name of an environment variable in capitals, not `kei_note_db`",
+        says="`db_env` must be a variable of your own, in capitals, not `kei_note_db`",
     ),
     case(
         "variable-with-a-dash",
         "wrong-value",
         ('"KEI_NOTE_DB"', '‸"KEI-NOTE-DB"'),
-        says="`db_env` must be the name of an environment variable in capitals, not `KEI-NOTE-DB`",
+        says="`db_env` must be a variable of your own, in capitals, not `KEI-NOTE-DB`",
     ),
     case(
         "variable-is-a-number", "wrong-type", ('"KEI_NOTE_DB"', "‸1"), says="`db_env` must be a string, not an integer"

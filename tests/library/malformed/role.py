@@ -82,7 +82,7 @@ CASES = [
         "unknown-key",
         ("[taxonomy]", "[‸xyz]"),
         says="unknown key `xyz`",
-        hint="known keys: role, capabilities, tools, escalation, pipeline, isolation, docs, taxonomy, lineage",
+        hint="known keys: role, capabilities, tools, escalation, pipeline, isolation, atoms, docs, taxonomy, lineage",
     ),
     case(
         "required-misspelt",

@@ -208,7 +208,7 @@ def a_row_of_an_attempt_that_is_not_there_is_refused(desk: Desk) -> None:
 
 @promise
 def follow_ups_are_counted_by_the_type_of_their_parents(desk: Desk) -> None:
-    """Only tasks, only what was delivered, only since then."""
+    """Only tasks, only what was delivered or queued by an attempt, only since then."""
     _, (early, late, never) = asked(desk, "follow_up_task", "follow_up_task", "follow_up_task")
     _, (news,) = asked(desk, "external_message")
     since = desk.clock.now()
@@ -223,4 +223,8 @@ def follow_ups_are_counted_by_the_type_of_their_parents(desk: Desk) -> None:
 
     assert (counted(None, 0), counted("note", 0), counted("another", 0)) == (2, 2, 0)
     assert (counted(None, 60), counted("note", 60), counted(None, 61)) == (1, 1, 0)
+    parent = late.task_id
+    queued = desk.task(source=f"task:{parent}", idempotency_key=f"asked:{parent}:one")
+    desk.store.enqueue([replace(queued, depth=1), desk.task(idempotency_key="asked:by an operator")])
+    assert (counted(None, 60), counted("note", 60), counted("another", 60), counted(None, 61)) == (2, 2, 0, 0)
     assert all(counted(text, 0) == 0 for text in (*STORED.values(), *DOUBTFUL.values(), LONG))

@@ -4,11 +4,14 @@
 
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from keisei.engine.ports import Store
 from keisei.records.id import AgentId, AttemptId, ProfileId, TaskId
 from keisei.records.move import EventQuery, NewEntry, NewEvent, TaskQuery
 from keisei.testing.history import every_event
 from keisei.testing.promise.book import PARTIES, at_once, promise
+from keisei.testing.promise.text import DOUBTFUL
 from keisei.testing.queue import Desk
 
 
@@ -55,6 +58,28 @@ def tasks_are_listed_by_status_type_and_source(desk: Desk) -> None:
     assert listed(source="cron", statuses=("running",)) == []
     assert listed(task_type="note") == plain[::-1]
     assert listed(task_type="b", before=typed) == [done]
+
+
+@promise
+def children_are_the_tasks_that_a_task_asked_for(desk: Desk) -> None:
+    """By the source that only the runtime writes; oldest first; neither their own children nor what merely says so."""
+    parent, other = desk.queue(2)
+
+    def child(of: TaskId, depth: int) -> TaskId:
+        task = desk.task(source=f"task:{of}", parent_task_id=of)
+        return desk.store.enqueue([replace(task, depth=depth)])[0].task_id
+
+    first, second = child(parent, 1), child(parent, 1)
+    grandchild = child(first, 2)
+    child(parent, 0)
+
+    def found(task_id: TaskId, limit: int = 9) -> list[TaskId]:
+        return [task.task_id for task in desk.store.children(task_id, limit)]
+
+    assert found(parent) == [first, second]
+    assert (found(parent, 1), found(first), found(other), found(TaskId("nobody"))) == ([first], [grandchild], [], [])
+    assert desk.store.children(parent)[0] == desk.store.task(first)
+    assert all(found(TaskId(text)) == [] for text in DOUBTFUL.values())
 
 
 @promise
