@@ -18,7 +18,7 @@ ROW = {"/a/x.md": ("1", "{}")}
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "state" / "graph.db"
+    return tmp_path / "state" / "atoms.db"
 
 
 def test_what_is_kept_comes_back_and_what_is_gone_does_not(path):
@@ -111,7 +111,7 @@ def test_what_is_no_file_is_left_alone(path, tmp_path, kind):
 def test_a_folder_that_cannot_be_made_is_no_error(tmp_path):
     (tmp_path / "file").touch()
 
-    assert not Index(tmp_path / "file" / "graph.db").keep(ROW)
+    assert not Index(tmp_path / "file" / "atoms.db").keep(ROW)
     assert Index(tmp_path / ("x" * 300)).kept([""]) == {}
     assert not Index(tmp_path / "a\0b").keep(ROW)
 

@@ -338,7 +338,7 @@ def test_a_folder_of_pages_that_cannot_be_listed_is_skipped_with_a_warning(tmp_p
 
 def test_a_known_page_is_not_read_again(tmp_path, reads):
     package(tmp_path / "root", "kei-note", "add", "find")
-    index = tmp_path / "graph.db"
+    index = tmp_path / "atoms.db"
     first = shelf_of(tmp_path / "root", index=index)
     rows = first.rows()
 
@@ -350,7 +350,7 @@ def test_a_known_page_is_not_read_again(tmp_path, reads):
 
 def test_a_changed_new_or_removed_page_is_seen_in_the_next_list(tmp_path, reads):
     folder = package(tmp_path / "root", "kei-note", "add", "find", "gone")
-    index = tmp_path / "graph.db"
+    index = tmp_path / "atoms.db"
     shelf = shelf_of(tmp_path / "root", index=index)
     shelf.rows()
     reads.clear()
@@ -367,7 +367,7 @@ def test_a_changed_new_or_removed_page_is_seen_in_the_next_list(tmp_path, reads)
 
 def test_metadata_that_break_take_their_atoms_out_of_the_list(tmp_path):
     folder = package(tmp_path / "root", "kei-note", "add")
-    index = tmp_path / "graph.db"
+    index = tmp_path / "atoms.db"
     assert ids(shelf_of(tmp_path / "root", index=index)) == ["kei-note::add"]
 
     write(folder / "pyproject.toml", "[")
@@ -378,7 +378,7 @@ def test_metadata_that_break_take_their_atoms_out_of_the_list(tmp_path):
 @pytest.mark.parametrize("body", ["{", "[]", '{"atom": "kei-note::add"}', '{}, {"a": 1}', "null"])
 def test_an_index_with_other_content_is_not_believed(tmp_path, body):
     package(tmp_path / "root", "kei-note", "add")
-    index = tmp_path / "graph.db"
+    index = tmp_path / "atoms.db"
     shelf_of(tmp_path / "root", index=index).rows()
     kept = Index(index).kept([""])
     Index(index).keep({path: (stamp, body) for path, (stamp, _) in kept.items()})
@@ -428,7 +428,7 @@ def test_after_any_changes_everybody_sees_what_is_there(edits, tmp_path_factory)
     root = tmp_path_factory.mktemp("layers")
     for layer in LAYERS:
         (root / layer).mkdir()
-    lasting = shelf_of(root / "high", root / "low", index=root / "graph.db")
+    lasting = shelf_of(root / "high", root / "low", index=root / "atoms.db")
     for number, change in enumerate(edits):
         edit(root, number, change)
         if change[-1] == "list":
@@ -436,7 +436,7 @@ def test_after_any_changes_everybody_sees_what_is_there(edits, tmp_path_factory)
 
     fresh = shelf_of(root / "high", root / "low")
 
-    assert lasting.rows() == shelf_of(root / "high", root / "low", index=root / "graph.db").rows() == fresh.rows()
+    assert lasting.rows() == shelf_of(root / "high", root / "low", index=root / "atoms.db").rows() == fresh.rows()
     assert [lasting.atom(each) for each in ids(fresh)] == [fresh.atom(each) for each in ids(fresh)]
     for missing in {f"{name}::{verb}" for name in NAMES for verb in VERBS} - set(ids(fresh)):
         with pytest.raises((MissingAtom, AuthorError)):
@@ -514,7 +514,7 @@ def test_the_index_stands_in_the_projects_state_folder(tmp_path, text, expected)
 
     found = atom_walk.find_index(settings, tmp_path)
 
-    assert found == (Path("/state") / expected / "graph.db" if expected else None)
+    assert found == (Path("/state") / expected / "atoms.db" if expected else None)
 
 
 # Code

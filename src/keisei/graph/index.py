@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import apsw
 
-FILE = "graph.db"
+FILE = "atoms.db"
 """What it is called in a project's state folder."""
 OURS = 0x6B656931
 """The file's application id: who wrote it, and in which layout. Another layout is another number."""
