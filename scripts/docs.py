@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from keisei.cli import agent, capability, migrate, primitive, runtime, schema_lint
+from keisei.cli import agent, capability, migrate, primitive, runtime, sage, schema_lint
 from keisei.cli.app import app
 from keisei.cli.door import EXITS
 from keisei.cli.role import resolved_roles
@@ -98,6 +98,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
         ("kei-migrate", migrate.group),
         ("kei-milestone", primitive.kei_milestone),
         ("kei-runtime", runtime.program),
+        ("kei-sage", sage.program),
         ("kei-schema-lint", schema_lint.command),
         ("kei-task", primitive.kei_task),
     ]

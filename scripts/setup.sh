@@ -2,9 +2,9 @@
 # Makes what keisei runs in. Usage: scripts/setup.sh user|test|bench
 #
 #   user  .venv with the pinned packages of requirements/user.txt and keisei itself, editable
-#   test  the same, plus requirements/test.txt in .venv; Node, TypeScript, the MCP inspector and the harnesses that
-#         tests run in .tools (Claude Code and Codex in .tools/harness, Hermes Agent in .tools/hermes); and, from the
-#         system's packages, bubblewrap, a C compiler and a PostgreSQL server
+#   test  the same, plus requirements/test.txt in .venv; Node, TypeScript, the MCP inspector, Mermaid and the harnesses
+#         that tests run in .tools (Claude Code and Codex in .tools/harness, Hermes Agent in .tools/hermes); and, from the
+#         system's packages, bubblewrap, a C compiler, a PostgreSQL server, Graphviz and Chromium
 #   bench the level user, plus the queue's peers in .tools/bench, and, from the system's packages, bubblewrap and a
 #         PostgreSQL server
 #
@@ -46,7 +46,7 @@ project_inputs() { grep '^__version__' src/keisei/__init__.py; cat pyproject.tom
 # The least version that will do, and what is installed where nothing does.
 node_inputs() { echo "node 20"; cat requirements/node.txt; }
 
-# The pins of a folder of npm packages: typescript, inspector or harness.
+# The pins of a folder of npm packages: typescript, inspector, mermaid or harness.
 npm_inputs() { cat "requirements/$1/package.json" "requirements/$1/package-lock.json"; }
 
 # Hermes Agent runs in the interpreter of .venv, in an environment of its own. It is bound to its place, since its
@@ -80,6 +80,11 @@ has_inspector() {
         npm_inputs inspector | equals .tools/.stamp-inspector
 }
 
+has_mermaid() {
+    [ -f .tools/mermaid/node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js ] &&
+        npm_inputs mermaid | equals .tools/.stamp-mermaid
+}
+
 has_harness() {
     [ -x .tools/harness/bin/claude ] && [ -x .tools/harness/bin/codex ] &&
         npm_inputs harness | equals .tools/.stamp-harness
@@ -103,13 +108,15 @@ missing_packages() {
     command -v cc >/dev/null || echo gcc
     [ -f /usr/include/stdio.h ] || echo '#include <stdio.h>' | cc -E - >/dev/null 2>&1 || echo libc6-dev
     has_postgres || echo postgresql
+    command -v dot >/dev/null || echo graphviz
+    command -v chromium >/dev/null || echo chromium
 }
 
 has_everything() {
     has_interpreter && has_pins user && has_project || return 1
     case $level in
     test)
-        has_pins test && has_node && has_typescript && has_inspector && has_harness && has_hermes &&
+        has_pins test && has_node && has_typescript && has_inspector && has_mermaid && has_harness && has_hermes &&
             [ -z "$(missing_packages)" ]
         ;;
     bench) has_bench && [ -z "$(missing_packages)" ] ;;
@@ -300,6 +307,12 @@ install_inspector() {
     npm_inputs inspector | stamp .tools/.stamp-inspector
 }
 
+install_mermaid() {
+    say "installing Mermaid into .tools/mermaid"
+    install_npm_packages mermaid
+    npm_inputs mermaid | stamp .tools/.stamp-mermaid
+}
+
 # Links .tools/harness/bin/NAME to the first of the files that runs here: npm may bring the programs of several C
 # libraries. The link leads to the machine's own program, not to the Node script in front of it.
 link_harness() {
@@ -366,6 +379,7 @@ if [ "$level" = test ]; then
     has_node || install_node
     has_typescript || install_typescript
     has_inspector || install_inspector
+    has_mermaid || install_mermaid
     has_harness || install_harness
     has_hermes || install_hermes
     want_packages

@@ -1,5 +1,6 @@
 """How every test runs: properties without a clock, because a busy machine is no fault."""
 
+import gc
 import os
 
 import pytest
@@ -11,6 +12,9 @@ pytest.register_assert_rewrite("keisei.testing.promise", "keisei.testing.queue",
 settings.register_profile("keisei", deadline=None)
 settings.load_profile("keisei")
 
+# What is collected stays until the end: looking through it for garbage again and again finds none.
+gc.disable()
+
 
 def pytest_collection_modifyitems(config, items):
     """Leave out what only a soak runs."""
@@ -19,3 +23,11 @@ def pytest_collection_modifyitems(config, items):
     slow = [item for item in items if item.get_closest_marker("soak")]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if not item.get_closest_marker("soak")]
+
+
+def pytest_collection_finish():
+    """Look for garbage again from here on, in what the tests make, and leave alone what was collected."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
+    gc.enable()

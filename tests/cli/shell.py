@@ -15,6 +15,7 @@ from keisei.cli import (
     kei_migrate,
     kei_milestone,
     kei_runtime,
+    kei_sage,
     kei_schema_lint,
     kei_task,
     main,
@@ -29,6 +30,7 @@ DOORS = {
     "kei-migrate": kei_migrate,
     "kei-milestone": kei_milestone,
     "kei-runtime": kei_runtime,
+    "kei-sage": kei_sage,
     "kei-schema-lint": kei_schema_lint,
     "kei-task": kei_task,
 }

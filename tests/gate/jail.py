@@ -124,6 +124,8 @@ class Place:
     work: Path = field(init=False)
     home: Path = field(init=False)
     outside: Path = field(init=False)
+    late: bool = field(init=False, default=False)
+    """Whether the wall limit ended something here."""
 
     def __post_init__(self) -> None:
         self.work, self.home, self.outside = (self.root / name for name in ("work", "home", "outside"))
@@ -193,23 +195,66 @@ WORLD = {
 """The small repository every case begins with."""
 
 
+_idle: list[tuple[Path, dict[str, int]]] = []
+"""Places that no case has: the root, and the folders of the world with their modes.
+
+Some disks take milliseconds to remove a folder, and a place has more than twenty, so the next case gets the same ones.
+"""
+
+
+@atexit.register
+def _remove_idle() -> None:
+    for root, _ in _idle:
+        shutil.rmtree(root, ignore_errors=True)
+
+
 @contextmanager
 def place(setup: Mapping[str, Mapping[str, str]] | None = None) -> Iterator[Place]:
-    """A fresh folder with the world in it, plus a case's own `files`, `links` and `hard` links. Not below /tmp.
+    """A folder with the world in it and nothing else, plus a case's own `files`, `links` and `hard` links.
 
-    The worktree's path is the same inside and outside the jail, so that a judge can look at the very files.
+    Not below /tmp. The worktree's path is the same inside and outside the jail, so that a judge can look at the very
+    files.
     """
-    root = Path(tempfile.mkdtemp(prefix="keisei-corpus-", dir="/var/tmp"))
+    root, folders = _idle.pop() if _idle else (Path(tempfile.mkdtemp(prefix="keisei-corpus-", dir="/var/tmp")), {})
+    made, again = Place(root), False
     try:
-        made = Place(root)
         for folder in (made.work, made.home, made.outside):
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)
         for name, content in WORLD.items():
             made.write(name, content)
+        folders = folders or _folders(root)
         _prepare(made, setup or {})
         yield made
+        again = not made.late and _emptied(root, folders)
     finally:
-        shutil.rmtree(root, ignore_errors=True)
+        if again:
+            _idle.append((root, folders))
+        else:
+            shutil.rmtree(root, ignore_errors=True)
+
+
+def _folders(root: Path) -> dict[str, int]:
+    return {folder: Path(folder).stat().st_mode for folder, _, _ in os.walk(root)}
+
+
+def _emptied(folder: Path | str, folders: Mapping[str, int]) -> bool:
+    """Whether nothing is left below but the folders that are told, each as it was made."""
+    try:
+        if Path(folder).stat().st_mode != folders[str(folder)]:
+            return False
+        return all(_gone(entry, folders) for entry in list(os.scandir(folder)))
+    except OSError:
+        return False
+
+
+def _gone(entry: "os.DirEntry[str]", folders: Mapping[str, int]) -> bool:
+    if not entry.is_dir(follow_symlinks=False):
+        Path(entry.path).unlink()
+    elif entry.path in folders:
+        return _emptied(entry.path, folders)
+    else:
+        shutil.rmtree(entry.path)
+    return True
 
 
 def _prepare(made: Place, setup: Mapping[str, Mapping[str, str]]) -> None:
@@ -254,6 +299,7 @@ def run(where: Place, command: str, *, cwd: str = ".", shell: str = "bash") -> R
         code, output = done.returncode, done.stdout
     except subprocess.TimeoutExpired as late:
         code, output = -9, late.stdout or b""
+        where.late = True
     after = _look(where)
     return Ran(
         commands=_read(record),

@@ -1,13 +1,18 @@
 """A project with a repository and real harnesses whose model is a script on loopback: an operator's house, offline."""
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from keisei.cli.rehearsal import rehearsal
 from keisei.engine.intake import Origin, accept, read_intent
+from keisei.gate.build import client_argv
 from keisei.records.id import TaskId
 from keisei.rules.retry import Backoff
 from keisei.settings import read_settings
@@ -83,6 +88,15 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+@cache
+def client() -> Path:
+    """The folder of the gate's client as an operator's second project finds it, compiled once a session."""
+    folder = Path(tempfile.mkdtemp(prefix="keisei-client-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    client_argv(folder)
+    return folder
+
+
 class Agency:
     """A project in a folder, with one adapter `agent` of a kind."""
 
@@ -134,6 +148,7 @@ class Agency:
         )
         self.home = project_home(self.settings, self.root)
         self.store = open_home_store(self.settings, self.home)
+        shutil.copytree(client(), self.settings.state_home / "client", dirs_exist_ok=True)
         self.shop = project_shop(
             self.settings,
             self.home,

@@ -62,6 +62,11 @@ def kei_runtime() -> int:
     return _run("keisei.cli.runtime:program", "kei-runtime", usage=1)
 
 
+def kei_sage() -> int:
+    """`kei-sage`: what is authored, found, ranked, related and drawn."""
+    return _run("keisei.cli.sage:program", "kei-sage", usage=1)
+
+
 def kei_schema_lint() -> int:
     """`kei-schema-lint`, with the originals' exit codes."""
     return _run("keisei.cli.schema_lint:command", "kei-schema-lint", usage=2)

@@ -31,6 +31,7 @@ COMMANDS = {
     "role": ("keisei.cli.role:group", "List, show, compare and document roles."),
     "run": ("keisei.cli.run:command", "Give one agent one instruction, and wait for the outcome."),
     "runner": ("keisei.cli.runner:group", "Run tasks; pause, resume, drain and stop runners."),
+    "sage": ("keisei.cli.sage:group", "What is authored: search, related, rank-atoms, graph, watch."),
     "schedule": ("keisei.cli.schedule:group", "When work begins by itself: add, list, show, pause, delete."),
     "schema": ("keisei.cli.schema:group", "Published schemas: list, show, export, check, diff."),
     "sensor": ("keisei.cli.sensor:group", "What begins work when something happens: list, run, serve."),
@@ -47,7 +48,7 @@ SECTIONS = {
     "See what came of it, and decide": ("approval", "attempt", "event", "land", "ledger", "outbox"),
     "Judge tool calls": ("gate", "hooks"),
     "Write": ("agent", "capability", "lint", "profile", "role", "schema", "skill", "task-type"),
-    "Call atoms": ("atom", "mcp", "pipe"),
+    "Call atoms": ("atom", "mcp", "pipe", "sage"),
     "More": ("compat", "completion"),
 }
 """Every command in the help, once, under what it is for."""

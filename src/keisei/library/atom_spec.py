@@ -47,7 +47,7 @@ def read_atom(path: Path, package: Package, read: Read = read_source) -> Atom:
 def read_row(package: Package, verb: str, layer: str) -> AtomRow:
     """What a list tells of an atom: its page only. Raises AuthorError."""
     package.found()
-    atom = _placed(package, verb, read_source)
+    atom = placed(package, verb, read_source)
     manifest = atom.manifest
     return AtomRow(
         atom=manifest.atom,
@@ -65,7 +65,7 @@ def read_row(package: Package, verb: str, layer: str) -> AtomRow:
 def read_spec(package: Package, verb: str, read: Read = read_source) -> AtomSpec:
     """The atom, ready to be called. Raises AuthorError with the first thing that makes it unusable."""
     found = package.found()
-    atom = _placed(package, verb, read)
+    atom = placed(package, verb, read)
     document = atom.loaded.document
     input_schema = _schema(document, package, "input", atom.manifest.input.schema, read)
     output_schema = _schema(document, package, "output", atom.manifest.output.schema, read)
@@ -81,7 +81,7 @@ def read_spec(package: Package, verb: str, read: Read = read_source) -> AtomSpec
     )
 
 
-def _placed(package: Package, verb: str, read: Read) -> Atom:
+def placed(package: Package, verb: str, read: Read) -> Atom:
     """The page of a verb, which says it is that verb's. Raises AuthorError."""
     path = package.atoms / f"{verb}.md"
     if not stays_inside(package.folder, path):
@@ -97,7 +97,7 @@ def _placed(package: Package, verb: str, read: Read) -> Atom:
 
 def _schema(document: Document, package: Package, side: str, relative: str, read: Read) -> dict[str, Any]:
     place = (side, "schema")
-    path = _real(str(package.atoms), relative)
+    path = real_path(str(package.atoms), relative)
     if not path.startswith(f"{package.atoms}/"):
         raise AuthorError([document.problem("outside", place, f"`{relative}` leads out of its folder")])
     if not os.path.isfile(path):  # noqa: PTH113 - text, and it never raises
@@ -108,7 +108,7 @@ def _schema(document: Document, package: Package, side: str, relative: str, read
     return schema
 
 
-def _real(folder: str, relative: str) -> str:
+def real_path(folder: str, relative: str) -> str:
     """The path with every symlink followed. `folder` has none, so a plain name below it is looked at step by step."""
     path = folder
     for step in relative.split("/"):

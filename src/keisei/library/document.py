@@ -127,12 +127,16 @@ def _is_plain(value: object, depth: int) -> bool:
     """Whether it is JSON's as it stands, which almost all data are; no place is kept in mind for that."""
     if depth < 0:
         return False
+    if isinstance(value, str):
+        return value.isascii() or not _half_surrogate(value)
     if isinstance(value, dict):
-        texts = all(isinstance(key, str) and not _half_surrogate(key) for key in value)
-        return texts and all(_is_plain(item, depth - 1) for item in value.values())
+        for key, item in value.items():
+            if not (isinstance(key, str) and _is_plain(key, depth) and _is_plain(item, depth - 1)):
+                return False
+        return True
     if isinstance(value, list):
         return all(_is_plain(item, depth - 1) for item in value)
-    return (value is None or isinstance(value, str | int | float)) and _unsayable(value) is None
+    return (value is None or isinstance(value, int | float)) and _unsayable(value) is None
 
 
 def _unsayable(value: object) -> tuple[str, str] | None:
@@ -161,18 +165,18 @@ def parse(source: Source) -> Document:
 
 
 FENCE = re.compile(r"---[ \t]*\r?\n")
-CLOSE = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+CLOSE = re.compile(r"\n---[ \t]*(?:\r?\n|\Z)")
 
 
 def parse_frontmatter(source: Source) -> tuple[Document, str]:
     """The YAML between the first two `---` lines, and the body behind it."""
     opened = FENCE.match(source.text)
-    closed = CLOSE.search(source.text, opened.end()) if opened else None
+    closed = CLOSE.search(source.text, opened.end() - 1) if opened else None
     if opened is None or closed is None:
         message = "does not begin with a line `---`" if opened is None else "has no closing line `---`"
         hint = "begin the file with `---`, the keys, and `---`"
         raise AuthorError(
             [Problem(code="no-frontmatter", path=source.shown, line=1, column=1, message=message, hint=hint)]
         )
-    text = source.text[opened.end() : closed.start()]
+    text = source.text[opened.end() : closed.start() + 1]
     return Document(source, "yaml", text=text, first_line=2), source.text[closed.end() :]

@@ -10,6 +10,8 @@ from keisei.records.problem import Problem
 
 LIMIT = 1024 * 1024
 """Bytes; parsers here are linear, and this bounds what linear means."""
+PART = 32 * 1024
+"""Bytes that are read at once: most files are far smaller, and room for the largest is slow to get."""
 
 
 class Source(NamedTuple):
@@ -80,7 +82,7 @@ def _read(path: Path, shown: str) -> bytes:
 
 def _upto(handle: int, limit: int) -> bytes:
     parts: list[bytes] = []
-    while limit > 0 and (part := os.read(handle, limit)):
+    while limit > 0 and (part := os.read(handle, min(limit, PART))):
         parts.append(part)
         limit -= len(part)
     return b"".join(parts)

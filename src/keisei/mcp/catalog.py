@@ -10,17 +10,20 @@ from keisei.records.error import KeiseiError, MissingAtom, Refused
 from keisei.rules.atom_tool import LEAN, PIPE, PLAN, RUN, tool_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from keisei.mcp.tool import Offer
     from keisei.records.atom_spec import AtomRow, AtomSpec
     from keisei.wiring.atoms import Shelf
+    from keisei.wiring.sage import Sage
 
 
 class Catalog:
     """What one client may call. Any thread may look."""
 
-    def __init__(self, shelf: "Shelf", grant: Grant) -> None:
+    def __init__(self, shelf: "Shelf", grant: Grant, find_sage: "Callable[[], Sage]") -> None:
         """Nothing is looked at yet."""
-        self._shelf, self._grant = shelf, grant
+        self._shelf, self._grant, self._find_sage = shelf, grant, find_sage
         lean = tuple(name for name in LEAN if name != RUN or grant.write)
         self.tools = lean if grant.profile == "lean" else (PLAN, PIPE)
         """The tools that are no atoms."""
@@ -49,12 +52,12 @@ class Catalog:
         return sorted({spec.package.name for spec in self.specs()})
 
     def found(self, query: Query) -> list[dict[str, Any]]:
-        """Atoms that may be called, the nearest first."""
-        from keisei.rules.atom_search import ranked  # noqa: PLC0415 - only who searches needs it
+        """Atoms that may be called, the nearest first. Raises WorldFault where the index is held by somebody else."""
+        from keisei.wiring.sage import ATOMS  # noqa: PLC0415 - only who searches needs it
 
-        may = {spec.id for spec in self.specs()}
-        rows = ranked(query.query, [row for row in self._rows() if row.atom in may], query.limit)
-        return [_row_data(row) for row in rows]
+        may = {spec.id: spec for spec in self.specs()}
+        found = self._find_sage().search(query.query, nodes=ATOMS, limit=query.limit, among=may)
+        return [_found_data(may[hit.node.id]) for hit in found.hits]
 
     def description(self, atom_id: str) -> dict[str, Any]:
         """All of one atom. Raises Misfit and AuthorError as `spec` does, Refused for one that nobody named here."""
@@ -97,6 +100,7 @@ def _hinted(message: str, hint: str | None) -> str:
     return f"{message} (hint: {hint})" if hint else message
 
 
-def _row_data(row: "AtomRow") -> dict[str, Any]:
-    instead = {} if row.deprecated is None else {"deprecated": row.deprecated}
-    return {"atom": row.atom, "kind": row.kind, "summary": row.summary, **instead}
+def _found_data(spec: "AtomSpec") -> dict[str, Any]:
+    old = spec.manifest.deprecated
+    instead = {} if old is None else {"deprecated": old}
+    return {"atom": spec.id, "kind": spec.manifest.kind, "summary": spec.summary, **instead}

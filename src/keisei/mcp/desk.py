@@ -68,7 +68,7 @@ class Desk:
         self._tools = tools or runtime.tools
         self._workers = workers or runtime.crew
         self._book = Book(lambda: runtime.store, self._tools, actor=self.actor, attempt_id=self._attempt_id)
-        self.catalog = Catalog(runtime.shelf, grant)
+        self.catalog = Catalog(runtime.shelf, grant, lambda: runtime.sage)
         self.refuse_token = self._book.refuse_token
         self._flights = Flights()
         self._deeds: dict[str, Callable[[_Asked], Reply]] = {

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from keisei.records.pipe_plan import PipePlan, PlannedStep
+from keisei.rules.graphviz import quoted
 from keisei.rules.mermaid import label
 
 GraphForm = Literal["mermaid", "dot", "json"]
-LONGEST = 80
 
 
 class _Edge(NamedTuple):
@@ -43,17 +43,10 @@ def _mermaid(plan: PipePlan) -> str:
 
 def _dot(plan: PipePlan) -> str:
     styles = {"needs": "", "stream": " [style=bold]", "after": " [style=dashed]"}
-    lines = [f"digraph {_quoted(plan.name)} {{"]
-    lines += [f"  s{step.position} [label={_quoted(_title(step))}];" for step in plan.steps]
+    lines = [f"digraph {quoted(plan.name)} {{"]
+    lines += [f"  s{step.position} [label={quoted(_title(step))}];" for step in plan.steps]
     lines += [f"  s{edge.earlier} -> s{edge.later}{styles[edge.kind]};" for edge in _edges(plan)]
     return "\n".join([*lines, "}"]) + "\n"
-
-
-def _quoted(text: str) -> str:
-    """A text in quotes, on one line. Graphviz reads nothing inside but the backslash and the quote."""
-    shown = " ".join(text[:LONGEST].split()) or "-"
-    printable = "".join(each if each.isprintable() else "?" for each in shown)
-    return '"' + printable.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _json(plan: PipePlan) -> str:

@@ -4,9 +4,9 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from keisei.wiring.surroundings import passed_on
 if TYPE_CHECKING:
     from keisei.graph.cache import SqliteTransformCache
     from keisei.records.atom_spec import AtomSpec
+    from keisei.wiring.sage import Sage
     from keisei.workers.crew import Crew
 
 NAMED_DATABASE = re.compile(r"KEI_[A-Z0-9_]+_DB")
@@ -37,8 +38,18 @@ CACHE = "cache.db"
 class AtomRuntime:
     """Everything a call needs. What is slow to open is opened when it is first asked for."""
 
-    def __init__(self, settings: Settings, shelf: Shelf, home: Home, actor: str, *, most: int = 8) -> None:
-        """`actor` calls, or the attempt this process runs in."""
+    def __init__(  # noqa: PLR0913 - each says one thing, and the last three say none as a rule
+        self,
+        settings: Settings,
+        shelf: Shelf,
+        home: Home,
+        actor: str,
+        *,
+        find_sage: "Callable[[], Sage] | None" = None,
+        most: int = 8,
+    ) -> None:
+        """`actor` calls, or the attempt this process runs in. `find_sage` opens what searches the same atoms."""
+        self._find_sage = find_sage
         self.settings, self.shelf, self.home = settings, shelf, home
         self.actor = actor if self.attempt_id is None else f"attempt:{self.attempt_id}"
         self.most = most
@@ -68,6 +79,13 @@ class AtomRuntime:
         from keisei.graph.cache import SqliteTransformCache  # noqa: PLC0415 - as above
 
         return SqliteTransformCache(self.home.folder / CACHE)
+
+    @cached_property
+    def sage(self) -> "Sage":
+        """What finds atoms by words."""
+        if self._find_sage is None:
+            raise OperatorError("this runtime searches nothing", "open it with `open_runtime`")
+        return self._find_sage()
 
     @cached_property
     def tools(self) -> Tools:
@@ -108,7 +126,7 @@ class AtomRuntime:
     def close(self) -> None:
         """End the processes and give back the store."""
         opened = self.__dict__
-        for name in ("crew", "cache", "store"):
+        for name in ("crew", "cache", "sage", "store"):
             if name in opened:
                 opened.pop(name).close()
 
@@ -126,11 +144,18 @@ def open_runtime(
     here = start or working_directory()
     home = project_home(settings, here)
     shelf = open_shelf(settings, index_path=home.folder / FILE, roots=roots, kit_root=kit_root, start=here)
-    runtime = AtomRuntime(settings, shelf, home, actor)
+    find_sage = partial(_find_sage, settings, roots=roots, kit_root=kit_root, start=here)
+    runtime = AtomRuntime(settings, shelf, home, actor, find_sage=find_sage)
     try:
         yield runtime
     finally:
         runtime.close()
+
+
+def _find_sage(settings: Settings, *, roots: Sequence[Path], kit_root: Path | None, start: Path) -> "Sage":
+    from keisei.wiring.sage import open_sage  # noqa: PLC0415 - only who searches pays for it
+
+    return open_sage(settings, roots=roots, kit_root=kit_root, start=start)
 
 
 def working_directory() -> Path:

@@ -1,0 +1,96 @@
+"""Ranks by PageRank: what much leads to counts for more, and so does what it leads to.
+
+A walk follows the links with probability 0.85 and starts anew otherwise; from a node without links it starts anew
+always. A node's rank is its share of such a walk. Two nodes are joined or not: further links change nothing.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, get_args
+
+import msgspec
+
+from keisei.graph.vault_node import by_keys, kinds_of, packed
+from keisei.records.error import WorldFault
+from keisei.records.sage import EdgeKind, LinkKind, NodeKind, Ranked
+
+if TYPE_CHECKING:
+    import apsw
+
+FOLLOWED = 0.85
+"""How often the walk goes on."""
+DIGITS = 1e12
+"""Ranks that are alike in so many digits are the same: beyond them stands the order of additions."""
+SETTLED, ROUNDS = 1e-15, 1000
+"""The ranks are there when a round changes each by less than this on average; each round changes 0.85 of the last."""
+WRITTEN = frozenset[EdgeKind](get_args(LinkKind))
+"""Edges that are rows of a table. Its index holds them by their ends, so that to read each pair once costs little."""
+KEYS = """
+SELECT json_group_array(key) FROM
+(SELECT key FROM nodes WHERE node IN (SELECT value FROM json_each(?)) ORDER BY id, node)
+"""
+LINKS = """
+SELECT json_group_array(key), json_group_array(goal) FROM
+(SELECT DISTINCT goal, key FROM links WHERE goal IS NOT NULL AND kind IN (SELECT value FROM json_each(?)))
+"""
+PAIRS = """
+SELECT json_group_array(source), json_group_array(target) FROM
+(SELECT DISTINCT source, target FROM edges WHERE kind IN (SELECT value FROM json_each(?)))
+"""
+ATOMS: tuple[NodeKind, ...] = ("atom",)
+Pair = tuple[int, int]
+
+
+def ranked(
+    db: "apsw.Connection",
+    *,
+    nodes: Collection[NodeKind] = ATOMS,
+    edges: Collection[EdgeKind] = ("related", "body"),
+    limit: int | None = None,
+) -> list[Ranked]:
+    """All nodes of some kinds, or the first few of them, by rank and then by id. Other nodes and edges are nothing."""
+    places = places_of(db, nodes)
+    keys = list(places)
+    ranks = rounded(shares(len(places), pairs_of(db, places, edges)))
+    best = sorted(range(len(keys)), key=ranks.__getitem__, reverse=True)[: None if limit is None else max(limit, 0)]
+    told = by_keys(db, (keys[at] for at in best))
+    return [Ranked(node=told[keys[at]], rank=ranks[at]) for at in best]
+
+
+def shares(count: int, pairs: Iterable[Pair], start: int | None = None) -> list[float]:
+    """The ranks of nodes 0 to `count` - 1, 1 together, where each pair is given once.
+
+    With a start, the walk always starts anew there.
+    """
+    if not count:
+        return []
+    import rustworkx  # noqa: PLC0415 - slow to import, and only ranks need it
+
+    graph = rustworkx.PyDiGraph()
+    graph.add_nodes_from(range(count))
+    graph.extend_from_edge_list(pairs)
+    anew = None if start is None else {start: 1.0}
+    try:
+        ranks = rustworkx.pagerank(graph, alpha=FOLLOWED, personalization=anew, tol=SETTLED, max_iter=ROUNDS)
+    except rustworkx.FailedToConverge:
+        raise WorldFault(f"the ranks of {count} nodes do not settle in {ROUNDS} rounds") from None
+    return [ranks[at] for at in range(count)]
+
+
+def rounded(ranks: Iterable[float]) -> list[float]:
+    """Ranks as they are compared and told."""
+    return [round(rank * DIGITS) / DIGITS for rank in ranks]
+
+
+def places_of(db: "apsw.Connection", nodes: Collection[NodeKind] = ()) -> dict[int, int]:
+    """The keys of all nodes of some kinds, and the place of each in the order of their ids."""
+    ((keys,),) = db.execute(KEYS, (kinds_of(nodes),))
+    return {key: at for at, key in enumerate(msgspec.json.decode(keys, type=list[int]))}
+
+
+def pairs_of(db: "apsw.Connection", places: Mapping[int, int], edges: Collection[EdgeKind]) -> Iterator[Pair]:
+    """The places of any two nodes that an edge of some kinds joins, each pair once. Who has no place is nothing."""
+    (row,) = db.execute(LINKS if WRITTEN.issuperset(edges) else PAIRS, (packed(edges),))
+    sources, targets = (map(places.get, msgspec.json.decode(keys, type=list[int])) for keys in row)
+    for source, target in zip(sources, targets, strict=True):
+        if source is not None and target is not None:
+            yield source, target
