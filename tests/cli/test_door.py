@@ -27,7 +27,10 @@ USAGE = {
     "kei-capability": (2, [["nope"], ["fork"], ["fork", "policy::no-git-ops"], ["--nope"]]),
     "kei-migrate": (1, [["nope"], ["status", "--nope"]]),
     "kei-runtime": (1, [["nope"], ["invoke"], ["list-atoms", "--kind", "nope"], ["--nope"], ["invoke", "a::b", "c"]]),
-    "kei-sage": (1, [["nope"], ["related"], ["--nope"], ["graph", "x", "--format", "png"], ["rank-atoms", "--limit", "0"]]),
+    "kei-sage": (
+        1,
+        [["nope"], ["related"], ["--nope"], ["graph", "x", "--format", "png"], ["rank-atoms", "--limit", "0"]],
+    ),
     "kei-schema-lint": (2, [["--nope"]]),
     "kei-task": (1, [["nope"], ["create", "--nope"], ["create", "a", "b"]]),
 }

@@ -164,7 +164,7 @@ def test_pairs_stand_both_ways_round_and_none_with_itself():
     vault.apply(batch(leaf("b")))
     assert rows(vault, "SELECT * FROM pairs") == stored
     ends = "nodes AS one ON one.key = source JOIN nodes AS other ON other.key = target"
-    edges = f"SELECT one.id, other.id FROM edges JOIN {ends}"
+    edges = f"SELECT one.id, other.id FROM edges JOIN {ends}"  # noqa: S608 - our names
     assert rows(vault, edges) == [("a", "b"), ("b", "a")]
 
     vault.apply(batch(pairs={}))
