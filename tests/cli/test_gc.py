@@ -72,6 +72,21 @@ def test_yes_removes_it(shop):
     assert shop.out("gc").splitlines()[0] == "nothing is left over"
 
 
+def test_an_index_of_other_folders_goes_when_nobody_wrote_there_for_long(shop):
+    shop.state.mkdir(parents=True, exist_ok=True)
+    old, young, own = (shop.state / f"graph{mark}.db" for mark in ("-0123", "-4567", ""))
+    for file in (old, old.with_name("graph-0123.db.lock"), young, own):
+        file.write_bytes(b"x")
+    for file in (old, own):
+        os.utime(file, (0, 0))
+
+    shown = shop.out("gc").splitlines()[1]
+    shop.out("gc", "--yes")
+
+    assert shown.split()[:2] == ["index", old.name]
+    assert [each.name for each in sorted(shop.state.glob("graph*"))] == [young.name, own.name]
+
+
 def test_a_run_folder_of_an_attempt_that_ended_just_now_is_not_shown(shop):
     attempt = finished(shop)
     (shop.state / "run" / attempt).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Environments, folders of attempts, sockets and evidence that are left over."""
+"""Environments, folders of attempts, sockets, evidence and indexes that are left over."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -90,6 +90,24 @@ def pipe_runs(around: Premises) -> Iterator[Leftover]:
     if count:
         reason = f"they did not move for more than {around.limits.keep_days} days"
         yield Leftover("pipe", f"{count} run{'' if count == 1 else 's'}", size, reason, _forgetting_runs(around))
+
+
+def indexes(around: Premises) -> Iterator[Leftover]:
+    """Indexes of folders that were asked about once, such as a `--root`; whoever asks again makes one again."""
+    for file in sorted(around.home.folder.glob("graph-*.db")):
+        if _touched(file) < around.stale_before:
+            files = [file, *(file.with_name(f"{file.name}{ending}") for ending in ("-wal", "-shm", ".lock"))]
+            reason = f"nothing was written there for more than {around.limits.keep_days} days"
+            yield Leftover("index", file.name, size_of(file), reason, _unlinking(files))
+
+
+def _unlinking(files: Iterable[Path]) -> Callable[[], bool]:
+    def act() -> bool:
+        for file in files:
+            file.unlink(missing_ok=True)
+        return True
+
+    return act
 
 
 def _forgetting_runs(around: Premises) -> Callable[[], bool]:

@@ -25,7 +25,7 @@ from keisei.wiring.yard import PROVING
 from keisei.workspace.pool import Pool
 from keisei.workspace.repository import facts
 
-Kind = Literal["worktree", "ref", "environment", "run", "socket", "evidence", "pipe"]
+Kind = Literal["worktree", "ref", "environment", "run", "socket", "evidence", "pipe", "index"]
 SETTLING: Final = timedelta(minutes=1)
 """How long whoever ended an attempt has to clear up after it."""
 
