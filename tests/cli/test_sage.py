@@ -1,6 +1,8 @@
 """`kei-sage` and `keisei sage`: the same answers by both names, any text, one clear error for the rest."""
 
 import json
+import os
+import threading
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -57,6 +59,16 @@ def test_a_misspelt_word_is_told_and_found(sage):
 
     assert "kei-milestone" in done.out
     assert "milestoen" in done.err
+
+
+def test_words_that_nothing_serves_and_an_empty_answer_are_told(sage):
+    some, none = sage("search", "qqqqq", "milestone"), sage("search", "qqqqq")
+
+    assert (some.code, none.code) == (0, 0)
+    assert "nothing says `qqqqq`" in some.err
+    assert "nothing found" not in some.err
+    assert "nothing found" in none.err
+    assert data(sage("search", "qqqqq", "--json")) == {"hits": [], "repaired": {}, "unknown": ["qqqqq"]}
 
 
 @pytest.mark.parametrize(
@@ -116,6 +128,20 @@ def test_a_picture_that_cannot_be_written_leaves_nothing(sage):
     assert "cannot write" in done.err
 
 
+def test_a_picture_may_go_through_a_pipe(sage):
+    pipe = sage.shell.folder / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+
+    assert sage("graph", "kei-task::create", "--format", "dot", "--out", str(pipe)).code == 0
+
+    reader.join()
+    assert read[0].startswith("digraph")
+    assert pipe.is_fifo()
+
+
 def test_facets_lineage_and_authors(sage):
     write(
         sage.shell.folder / ".keisei/capabilities/policy/calm/capability.toml",
@@ -146,6 +172,8 @@ def test_facets_lineage_and_authors(sage):
         (("search", "x", "--kind", "comand"), "command"),
         (("search", "x", "--root", "nowhere"), "not a folder"),
         (("facet-query", "nonsense"), "FACET=VALUE"),
+        (("facet-query", "kingdom=role", "kingdom=capability"), "once"),
+        (("graph", "kei-task::create", "--json", "--format", "svg"), "--format"),
         (("facet-query", "no-such=thing"), "no-such"),
         (("author", "nobody at all"), "nobody at all"),
         (("graph",), "ID"),

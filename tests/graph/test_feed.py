@@ -1,4 +1,4 @@
-"""Feeding: whose output fits whose input, by the definition and nothing else."""
+"""Feeding and supplying: whose output serves whose input, by the definition and nothing else."""
 
 import json
 from collections import Counter
@@ -27,15 +27,34 @@ def closed(required=(), **properties):
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
-def feeding(vault):
+def feeding(vault, kind="feeds"):
     """Who feeds whom, by id."""
     with vault.reading() as db:
         return set(
             db.execute(
                 "SELECT one.id, other.id FROM edges JOIN nodes AS one ON one.key = source "
-                "JOIN nodes AS other ON other.key = target WHERE edges.kind = 'feeds'"
+                "JOIN nodes AS other ON other.key = target WHERE edges.kind = ?",
+                (kind,),
             )
         )
+
+
+def supplying(vault):
+    return feeding(vault, "supplies")
+
+
+def wanted(schema):
+    """What is required of a schema that says nothing but fields, anything beside it allowed; None of another."""
+    if not schema.keys() <= {"type", "properties", "required", "additionalProperties", "definitions"}:
+        return None
+    required = schema.get("required", [])
+    return {**schema, "properties": {each: schema["properties"][each] for each in required}} | {
+        "additionalProperties": True
+    }
+
+
+def is_contained(one, other):
+    return other is not None and fits(json.loads(one.text), other).answer == "yes"
 
 
 def defined(given, taken, most):
@@ -43,12 +62,16 @@ def defined(given, taken, most):
     given, taken = ({each.sha: each for each in map(shape, side) if each} for side in (given, taken))
     counts = [Counter(field for each in side.values() for field in each.fields) for side in (given, taken)]
     crowded = {field for count in counts for field, number in count.items() if number > most}
-    return {
-        (one.sha, other.sha)
-        for one, other in product(given.values(), taken.values())
-        if other.always <= one.always
-        and (one.fields & other.fields) - crowded
-        and fits(json.loads(one.text), json.loads(other.text)).answer == "yes"
+    pairs = [(one, other) for one, other in product(given.values(), taken.values()) if other.always <= one.always]
+    feeds = {
+        (one.sha, other.sha, "feeds")
+        for one, other in pairs
+        if (one.fields & other.fields) - crowded and is_contained(one, json.loads(other.text))
+    }
+    return feeds | {
+        (one.sha, other.sha, "supplies")
+        for one, other in pairs
+        if other.always - crowded and is_contained(one, wanted(json.loads(other.text)))
     }
 
 
@@ -57,7 +80,7 @@ things = st.dictionaries(st.sampled_from("uvwxyz"), st.tuples(schemas, schemas),
 
 @settings(database=None, derandomize=True, max_examples=40)
 @given(st.lists(things, min_size=1, max_size=4), st.integers(1, 3))
-def test_what_feeds_what_follows_from_the_shapes_that_are_there_now(steps, most):
+def test_what_serves_what_follows_from_the_shapes_that_are_there_now(steps, most):
     vault, before = Vault(None), {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feed, "MANY", feed.MANY.replace(str(CROWD), str(most)))
@@ -67,7 +90,7 @@ def test_what_feeds_what_follows_from_the_shapes_that_are_there_now(steps, most)
             before = step
 
     taken, given = zip(*before.values(), strict=True) if before else ((), ())
-    assert set(vault.db.execute("SELECT gives, takes FROM feeds")) == defined(given, taken, most)
+    assert set(vault.db.execute("SELECT gives, takes, kind FROM flows")) == defined(given, taken, most)
 
 
 def test_a_field_that_becomes_crowded_relates_nobody_until_it_is_so_no_longer():
@@ -82,12 +105,26 @@ def test_a_field_that_becomes_crowded_relates_nobody_until_it_is_so_no_longer():
     assert feeding(vault) == {("giver", each.name) for each in takes[1:]} | {("giver", "more")}
 
 
-def test_equal_shapes_are_one_and_do_not_crowd():
-    takes = [leaf(f"t{number}", takes={**closed(q=STRING), "title": f"{number}"}) for number in range(CROWD + 5)]
+def test_equal_shapes_are_one_and_relate_nobody_when_too_many_have_it():
+    takes = [leaf(f"t{number}", takes={**closed(q=STRING), "title": f"{number}"}) for number in range(CROWD)]
     vault = filled(leaf("giver", gives=closed(["q"], q=STRING)), *takes)
-
-    assert len(feeding(vault)) == CROWD + 5
+    assert len(feeding(vault)) == CROWD
     assert vault.db.execute("SELECT count(*) FROM shapes").fetchall() == [(2,)]
+
+    vault.apply(batch(leaf("more", takes=closed(q=STRING))))
+    assert feeding(vault) == set()
+
+    vault.apply(batch(gone=[("atom", "more")]))
+    assert len(feeding(vault)) == CROWD
+
+
+def test_a_shape_that_too_many_give_serves_nobody():
+    gives = [leaf(f"g{number}", gives=closed(["q"], q=STRING)) for number in range(CROWD + 1)]
+    vault = filled(leaf("taker", takes=closed(["q"], q=STRING)), *gives)
+    assert feeding(vault) == supplying(vault) == set()
+
+    vault.apply(batch(gone=[("atom", "g0")]))
+    assert feeding(vault) == supplying(vault) == {(each.name, "taker") for each in gives[1:]}
 
 
 def test_what_is_said_to_people_is_not_of_the_shape_but_a_field_may_be_called_so():
@@ -121,14 +158,60 @@ def test_an_atom_does_not_feed_itself():
     assert feeding(filled(leaf("a", takes=both, gives=both), leaf("b", gives=both))) == {("b", "a")}
 
 
+def test_who_gives_all_that_is_required_supplies_whatever_else_there_is():
+    giver = leaf("giver", gives=closed(["a", "b", "c"], a=STRING, b={"type": "integer"}, c={"enum": ["x", "y"]}))
+    takers = {
+        "fewer": closed(["a"], a=STRING, more=STRING),
+        "wider": closed(["b", "c"], b={"type": "number"}, c=STRING),
+        "narrower": closed(["c"], c={"const": "x"}),
+        "another type": closed(["a"], a={"type": "integer"}),
+        "something else": closed(["a", "d"], a=STRING, d=STRING),
+        "nothing": closed(a=STRING, b={"type": "integer"}, c=STRING),
+        "more than fields": {**closed(["a"], a=STRING), "minProperties": 1},
+        "unsaid": {"type": "object", "required": ["a"]},
+        "never": {"type": "object", "properties": {"a": STRING}, "required": ["b"], "additionalProperties": False},
+        "itself": closed(["a"], a={"$ref": "#"}),
+    }
+    vault = filled(giver, *(leaf(name, takes=takes) for name, takes in takers.items()))
+
+    assert supplying(vault) == {("giver", "fewer"), ("giver", "wider"), ("giver", "unsaid")}
+    assert feeding(vault) == {("giver", "nothing"), ("giver", "unsaid")}
+
+
+def test_references_are_followed_on_both_sides():
+    text = {"text": STRING, "tree": {"type": "array", "items": {"$ref": "#/definitions/tree"}}}
+    tree = {"tree": {"type": "array", "items": {"$ref": "#/definitions/tree"}}, "text": {"type": "integer"}}
+    by_name = {"a": {"$ref": "#/definitions/text"}}
+    vault = filled(
+        leaf("giver", gives={**closed(["a", "b"], b=STRING, **by_name), "definitions": text}),
+        leaf("alike", takes={**closed(["a"], **by_name), "definitions": text}),
+        leaf("other", takes={**closed(["a"], **by_name), "definitions": tree}),
+        leaf("plain", takes=closed(["a"], a=STRING)),
+    )
+
+    assert supplying(vault) == {("giver", "alike"), ("giver", "plain")}
+
+
+def test_what_is_required_and_crowded_supplies_nobody():
+    takes = [leaf(f"t{number}", takes=closed(["q"], q=STRING, **{f"own{number}": STRING})) for number in range(CROWD)]
+    vault = filled(leaf("giver", gives=closed(["q", "r"], q=STRING, r=STRING)), *takes)
+    assert len(supplying(vault)) == CROWD
+
+    vault.apply(batch(leaf("more", takes=closed(["q", "r"], q=STRING, r=STRING))))
+    assert supplying(vault) == {("giver", "more")}
+
+    vault.apply(batch(gone=[("atom", "t0")]))
+    assert len(supplying(vault)) == CROWD
+
+
 def test_among_the_atoms_that_ship_what_is_parsed_can_be_made_canonical():
     shelf = open_shelf(read_settings({}), roots=[Path(keisei.__file__).parent / "kit" / "primitives"])
     specs = {row.atom: shelf.atom(row.atom) for row in shelf.rows()[0]}
 
-    found = feeding(
-        filled(*(leaf(name, takes=one.input_schema, gives=one.output_schema) for name, one in specs.items()))
-    )
+    vault = filled(*(leaf(name, takes=one.input_schema, gives=one.output_schema) for name, one in specs.items()))
+    found = feeding(vault)
 
     assert ("kei-json::parse", "kei-json::canonicalize") in found
     assert ("kei-json::canonicalize", "kei-json::parse") not in found
     assert not {pair for pair in found if "kei-time::now" in pair}
+    assert {("kei-agent::enqueue", "kei-agent::wait"), ("kei-task::create", "kei-task::get")} <= supplying(vault)

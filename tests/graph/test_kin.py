@@ -10,7 +10,7 @@ from keisei.graph.kin import find, picture, related
 from keisei.records.error import OperatorError
 from tests.graph.leaf_world import filled, leaf
 
-EVERY = ("related", "body", "uses", "lineage", "domain", "feeds", "together")
+EVERY = ("related", "body", "uses", "lineage", "domain", "feeds", "supplies", "together")
 
 
 def chain(*names, kind="related"):
@@ -150,6 +150,9 @@ class TestRelated:
 
         assert kin(db, "a", edges=EVERY) == [("b", 1, ("domain",), "both"), ("c", 1, ("together",), "both")]
         assert kin(db, "c", edges=EVERY, depth=2)[1] == ("b", 2, ("domain",), "both")
+        for direction in ("out", "in"):
+            found = [("b", 1, ("domain",), direction), ("c", 1, ("together",), direction)]
+            assert kin(db, "a", edges=EVERY, direction=direction) == found
 
     def test_by_rank_the_best_connected_stand_first(self):
         # of a's neighbours, b is also reached by way of c and d

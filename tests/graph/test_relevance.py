@@ -42,4 +42,4 @@ def test_who_knows_roughly_what_it_is_called_finds_it_among_the_first_five(recal
 
 def test_who_asks_in_other_words_finds_it_as_often_as_the_docs_say(recall):
     """The docs say this number; whoever makes it worse changes them."""
-    assert _share(recall["other"]) >= 0.5, _missed(recall["other"])
+    assert _share(recall["other"]) >= 23 / 30, _missed(recall["other"])

@@ -200,10 +200,85 @@ def test_small_words_count_only_where_there_is_no_other():
     assert found("into", vault) == ["a::turn"]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "!!! ---", "::", "\x00", "\ud800"])
-def test_without_a_word_all_are_told_by_id(text):
+@pytest.mark.parametrize("text", ["", "   ", "\x00", "\ud800"])
+def test_the_empty_text_finds_all_by_id(text):
     assert found(text, limit=4) == ["kei-db::find", "kei-fs::read", "kei-fs::remove", "kei-fs::write"]
     assert found(text, limit=1, nodes=("rule",)) == ["rules/RULE-0.12"]
+
+
+@pytest.mark.parametrize("text", ["!!! ---", "::", "../", '"', "\U0001f44d"])
+def test_a_text_without_a_letter_or_digit_finds_nothing(text):
+    assert found(text) == found(text, kit()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "best", "told"),
+    [
+        ("readonly", "roles/read-only", {"readonly": ("read-only",)}),
+        ("keitask create", "kei-task::create", {"keitask": ("kei-task",)}),
+        ("filesystem", "kei-fs::move", {"filesystem": ("file system",)}),
+    ],
+)
+def test_two_words_that_were_typed_together_are_found_where_they_stand_apart(text, best, told):
+    findings = search(kit().db, text, limit=3)
+
+    assert best in [hit.node.id for hit in findings.hits]
+    assert (findings.repaired, findings.unknown) == (told, ())
+
+
+def test_two_words_that_nobody_put_together_are_looked_for_one_by_one():
+    vault = filled(leaf("a::one", keywords=("parcel",)), leaf("b::two", keywords=("garden",)))
+    findings = search(vault.db, "parcelgarden")
+
+    assert [hit.node.id for hit in findings.hits] == ["a::one", "b::two"]
+    assert findings.repaired == {"parcelgarden": ("parcel", "garden")}
+
+
+def test_a_word_of_several_pieces_is_looked_for_by_them_too():
+    vault = filled(
+        leaf("a::other", body="They read files of others."),
+        leaf("b::read", title="Returns the text of a file."),
+        leaf("c::none", body="Nothing."),
+    )
+
+    assert set(found("readFile", vault)) == {"a::other", "b::read"}
+    assert found("readFile", kit())[0] == "kei-fs::read"
+
+
+@pytest.mark.parametrize("text", ["trim", "table", "color", "slack"])
+def test_a_word_is_not_taken_for_one_that_only_shares_a_stem_that_is_like_its_own(text):
+    words = ("tried", "tail", "colons", "lacks")
+    findings = search(filled(*(leaf(f"a::{word[0]}", body=f"It is {word}.") for word in words)).db, text)
+
+    assert (findings.hits, findings.repaired, findings.unknown) == ((), {}, (text,))
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"), [("seperator", ("separated",)), ("tsaks", ("task",)), ("eivdence", ("evidence",))]
+)
+def test_of_words_that_may_be_meant_those_are_taken_that_are_nearest_as_they_are_written(typo, meant):
+    vault = filled(leaf("a::b", body="The severity of an evidence, separated."), leaf("c::d", body="A task."))
+
+    assert search(vault.db, typo).repaired == {typo: meant}
+
+
+def test_words_that_nothing_serves_are_told_in_the_order_of_the_text():
+    findings = search(small().db, "zyzzyva commit qqqqq what")
+
+    assert findings.unknown == ("zyzzyva", "qqqqq")
+    assert findings.hits[0].node.id == "kei-git-read::log"
+    assert search(small().db, "commit").unknown == search(small().db, "").unknown == ()
+
+
+@pytest.mark.parametrize("text", ["histori", "hsitory", "sha256"])
+def test_nothing_is_told_of_words_that_only_hidden_atoms_know(text):
+    findings = search(small().db, text, among=["kei-fs::read"])
+
+    assert (findings.hits, findings.repaired, findings.unknown) == ((), {}, (text,))
+
+
+def test_one_letter_of_a_language_without_spaces_is_a_beginning():
+    assert found("全") == found("全 ") == ["kei-db::find"]
 
 
 # --- order ------------------------------------------------------------------------------------------------------------
@@ -247,6 +322,64 @@ def test_alike_things_stand_in_the_order_of_their_ids_however_they_came():
 
     for text in ("same", "all same", ""):
         assert found(text, filled(*leaves)) == found(text, filled(*mixed)) == [each.name for each in leaves[:20]]
+
+
+@cache
+def crowd():
+    """Many texts of a few words, some of which are everywhere."""
+    chance = random.Random(5)
+    words = [f"{first}{vowel}{last}" for first in "bdfgklmnprst" for vowel in "aeiou" for last in ("rk", "lt", "nd")]
+    weights = [1 / (place + 1) for place in range(len(words))]
+
+    def said(count):
+        return chance.choices(words, weights, k=count)
+
+    return words, filled(
+        *(
+            leaf(
+                f"kei-{chance.choice(words)}-{number}::{said(1)[0]}",
+                title=" ".join(said(8)),
+                keywords=tuple(said(4)),
+                body=" ".join(said(chance.choice((20, 80, 200)))),
+            )
+            for number in range(600)
+        )
+    )
+
+
+def test_neither_the_limit_nor_a_filter_that_excludes_nothing_changes_the_order():
+    words, vault = crowd()
+    chance = random.Random(6)
+    for _ in range(40):
+        text = " ".join(chance.choices(words, k=chance.randint(1, 4)))
+        most = found(text, vault, limit=600)
+        for limit in (1, 5, 20, 200):
+            assert found(text, vault, limit=limit) == most[:limit], text
+            assert found(text, vault, limit=limit, nodes=("atom", "rule")) == most[:limit], text
+        assert len(set(most)) == len(most)
+
+
+def test_who_is_called_by_the_word_is_not_lost_among_many_that_use_it():
+    others = [leaf(f"m::other-{number:03}", body="parcel " * 9 + "and more") for number in range(300)]
+
+    assert found("parcel", filled(leaf("z::parcel", body="of many words " * 99), *others), limit=1) == ["z::parcel"]
+
+
+def test_a_heading_that_every_page_has_does_not_hide_whom_it_is_about():
+    pages = [leaf(f"m::list-{number:02}", title="Lists pages.", body="Related: others.") for number in range(40)]
+    vault = filled(leaf("z::related", title="Tells what is tied.", body="A page. Related: others."), *pages)
+
+    assert found("related pages", vault, limit=1) == ["z::related"]
+
+
+def test_who_is_called_exactly_so_stands_before_who_is_in_other_letters():
+    vault = filled(
+        *(leaf(name, "rule", names=(name, f"rules/{name}")) for name in ("BETA", "beta", "STRASSE", "straße"))
+    )
+
+    assert found("beta", vault)[0] == "rules/beta"
+    assert found("BETA", vault)[0] == "rules/BETA"
+    assert found("straße", vault, limit=1) == ["rules/straße"]
 
 
 def test_what_is_gone_is_not_found_and_what_changed_is_found_by_its_new_words():

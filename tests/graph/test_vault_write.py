@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keisei.graph import feed
+from keisei.graph import feed, vault_write
 from keisei.graph.vault import Batch, Entry, Known, Vault
 from keisei.graph.vault_table import CROWD
 from keisei.records.problem import Problem
@@ -25,7 +25,7 @@ TABLES = {
     "terms": "* FROM terms",
     "shapes": "* FROM shapes",
     "fields": "* FROM fields",
-    "feeds": "* FROM feeds",
+    "flows": "* FROM flows",
     "pairs": "* FROM pairs",
     **{f"{each} rows": f"count(*) FROM {each}" for each in ("names", "links", "facets", "touches", "texts")},
 }
@@ -156,6 +156,17 @@ def test_names_are_found_by_their_words():
     assert rows(vault, f"{find} 'git'") == [("rules/RULE-0.12-agent-git-model",)]
 
 
+def test_where_most_texts_are_new_their_words_are_in_one_piece(monkeypatch):
+    monkeypatch.setattr(vault_write, "MANY", 3)
+    vault = filled(*(leaf(name, body=f"a text of {name}") for name in ("one", "two", "three")))
+    vault.apply(batch(leaf("one", body="another")))
+
+    vault.db.execute("INSERT INTO texts (texts, rank) VALUES ('integrity-check', 1)")
+    assert rows(vault, "SELECT name FROM texts WHERE texts MATCH 'text'") == [("three",), ("two",)]
+    merges = "SELECT k, v FROM texts_config WHERE k LIKE '%merge'"
+    assert rows(vault, merges) == [("automerge", 4), ("crisismerge", 16)]
+
+
 def test_pairs_stand_both_ways_round_and_none_with_itself():
     vault = filled(leaf("a"), pairs={("a", "b"): 2, ("b", "a"): 1, ("a", "a"): 5, ("c", "a"): 0})
     stored = [("a", "b", 3), ("b", "a", 3)]
@@ -189,7 +200,7 @@ def test_hostile_texts_are_kept_as_far_as_they_can_be():
     assert len(vault.known()) == 2
     assert len(links(vault)) == 1
     vault.apply(batch(gone=[("atom", odd), ("atom", "deep")]))
-    assert dump(vault) == dump(Vault(None))
+    assert dump(vault) == dump(filled())
 
 
 def nested(depth):

@@ -78,6 +78,7 @@ def test_an_id_is_found_and_a_wrong_letter_is_repaired(project):
     found = project.call("kei-sage::search", text="milestnoe")
     assert "milestone" in " ".join(found["repaired"]["milestnoe"])
     assert found["hits"][0]["id"].startswith("kei-milestone::")
+    assert project.call("kei-sage::search", text="qqqqq milestone")["unknown"] == ["qqqqq"]
 
 
 def test_only_one_sort_and_so_many_are_told(project):

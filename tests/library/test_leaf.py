@@ -14,7 +14,6 @@ from keisei.library.leaf_schema import read_side
 from keisei.library.package import read_package
 from keisei.library.schema_bundle import bundled
 from keisei.library.shelf import Found, Layer, listed
-from keisei.library.source import read_source
 from keisei.records.error import AuthorError
 from keisei.records.sage import Link
 from tests.library.primitives import DRAFT, OBJECT, package, write
@@ -151,6 +150,43 @@ def test_a_schema_that_is_missing_or_elsewhere_is_looked_for_again(tmp_path):
     assert files[1:] == (str(first), str(second))
 
 
+def _linked_folder(schemas, to):
+    schemas.rename(to)
+    schemas.symlink_to(to)
+
+
+@pytest.mark.parametrize(
+    ("harm", "is_read"),
+    [
+        pytest.param(lambda file: file.symlink_to(write(file.parent / "other.json", "{}")), True, id="symlink"),
+        pytest.param(os.mkfifo, False, id="pipe"),
+        pytest.param(Path.mkdir, False, id="folder"),
+        pytest.param(lambda file: file.symlink_to("/dev/zero"), False, id="device"),
+        pytest.param(lambda file: write(file, f'{{"title": "{"x" * 1024**2}"}}'), False, id="large"),
+    ],
+)
+def test_a_schema_is_a_file_of_its_folder_and_nothing_else(tmp_path, harm, is_read):
+    notes, atoms = noted(tmp_path)
+    file = atoms / "schemas" / "add-input.json"
+    file.unlink()
+    harm(file)
+
+    leaf, files = read_atom_leaf(notes, "add")
+
+    assert (leaf.takes, leaf.gives) == ({} if is_read else None, OBJECT)
+    assert str(file) in files
+
+
+def test_a_folder_of_schemas_may_be_linked_inside_a_package_and_not_out_of_it(tmp_path):
+    notes, atoms = noted(tmp_path)
+
+    _linked_folder(atoms / "schemas", atoms / "others")
+    inside = read_atom_leaf(notes, "add")[0].gives
+    _linked_folder(atoms / "others", tmp_path / "outside")
+
+    assert (inside, read_atom_leaf(notes, "add")[0].gives) == (OBJECT, None)
+
+
 def test_files_a_schema_refers_to_are_told_the_missing_ones_too(tmp_path):
     refers = {"$schema": DRAFT, "properties": {"a": {"$ref": "part.json"}, "b": {"$ref": "#/properties/a"}}}
     notes, atoms = noted(tmp_path, input=refers)
@@ -181,7 +217,7 @@ def test_files_a_schema_refers_to_are_told_the_missing_ones_too(tmp_path):
 def test_a_schema_is_what_a_caller_of_the_atom_gets(tmp_path, schema):
     path = write(tmp_path.resolve() / "a.json", json.dumps(schema))
 
-    assert read_side(path.parent, "a.json", read_source).schema == bundled(path)
+    assert read_side(path.parent, "a.json").schema == bundled(path)
 
 
 def test_everything_that_ships_has_a_leaf():
@@ -322,5 +358,17 @@ def test_whatever_is_written_a_leaf_stays_small_and_plain(tmp_path):
     assert (len(leaf.title) <= 300, len(leaf.keywords), len(leaf.facets["order"])) == (True, 100, 100)
     assert len(leaf.body.encode()) <= 256 * 1024
     assert len(leaf.fields.encode()) <= 64 * 1024
-    assert [sum(link.kind == kind for link in leaf.links) for kind in ("related", "body")] == [200, 200]
+    assert [sum(link.kind == kind for link in leaf.links) for kind in ("related", "body")] == [1000, 1000]
     assert leaf.keywords[0] == "ab"
+
+
+def test_a_name_that_turns_the_direction_is_refused_and_a_title_is_without(tmp_path):
+    write(tmp_path / "rules/\u202eevil.md", "# Evil\n")
+    write(tmp_path / "rules/plain.md", "# RULE 0.7 Title \u202eof evil\n")
+    evil, plain = sorted(listed("rule", Layer("root", tmp_path)), key=lambda each: each.name, reverse=True)
+
+    with pytest.raises(AuthorError, match="nobody sees"):
+        read_found_leaf("rule", evil)
+    leaf, _ = read_found_leaf("rule", plain)
+    assert leaf.title == "RULE 0.7 Title of evil"
+    assert {"RULE-0.7", "RULE 0.7", "rules/RULE-0.7"} <= {*leaf.names}

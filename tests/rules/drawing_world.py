@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from keisei.records.sage import Drawn, Node, Picture, Tie
 
 NODES = ["atom", "capability", "role", "skill", "workflow", "task-type", "rule"]
-EDGES = ["related", "body", "uses", "lineage", "domain", "feeds", "together"]
+EDGES = ["related", "body", "uses", "lineage", "domain", "feeds", "supplies", "together"]
 HOSTILE = [
     'x" as n9\n    n9 --> n0',
     "a\nclick n0 href javascript:alert(1)",
@@ -93,7 +93,7 @@ def like_the_kit(size, seed=1):
     for number, name in enumerate(names[1:], 1):
         near = names[int(number * choice.random() ** 5)]
         depth[name] = depth[near] + 1
-        ties[near, name, choice.choices(EDGES, [40, 20, 20, 4, 6, 6, 4])[0]] = None
+        ties[near, name, choice.choices(EDGES, [40, 20, 20, 4, 6, 3, 3, 4])[0]] = None
         if choice.random() < 0.3:
             ties[name, choice.choice(names), choice.choice(EDGES)] = None
         if choice.random() < 0.15:

@@ -15,7 +15,7 @@ from keisei.rules.drawing.legible import legible, shown
 from tests.rules.drawing_world import hostile, like_the_kit
 
 MERMAID = Path(__file__).parents[2] / ".tools/mermaid/node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js"
-PICTURES = {"five": like_the_kit(5), "thirty": like_the_kit(30), "many": like_the_kit(300), "hostile": hostile()}
+PICTURES = {"five": like_the_kit(5), "thirty": like_the_kit(30), "many": like_the_kit(120), "hostile": hostile()}
 LOOK = """() => {
     const rect = each => { const r = each.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom] }
     const nodes = [...document.querySelectorAll('svg > g.node')]
@@ -70,8 +70,7 @@ def seen(tmp_path_factory):
         page.evaluate("mermaid.initialize({startOnLoad: false})")
         few = {name: PICTURES[name] for name in ("thirty", "hostile")}
         flowcharts = {name: page.evaluate(RENDER, drawn(each, "mermaid")) for name, each in few.items()}
-        for each in (PICTURES["many"], like_the_kit(500)):
-            page.evaluate("text => mermaid.parse(text)", drawn(each, "mermaid"))
+        page.evaluate("text => mermaid.parse(text)", drawn(like_the_kit(500), "mermaid"))
         browser.close()
     return Seen(svgs, papers, flowcharts, told)
 

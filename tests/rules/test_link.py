@@ -131,6 +131,8 @@ def test_a_markdown_parser_agrees_on_what_is_code(text):
 def test_any_text_has_bounded_links(text):
     found = body_links(text)
 
+    assert body_links(f"{text}\n\n`code`") == found  # code further down changes nothing
+
     assert len(found) == len(set(found))
     assert all(0 < len(each) <= LONGEST and each == each.strip() and "\n" not in each for each in found)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keisei.rules.misspelling import bound, completed, distance, mended, nearest
+from keisei.rules.misspelling import bare, bound, completed, distance, mended, nearest
 
 QUICK = settings(max_examples=200, deadline=None, database=None, derandomize=True)
 SHORT = st.text("abc", max_size=6)
@@ -84,3 +84,8 @@ def test_a_slip_in_the_ending_is_mended():
     assert "configuration" in set(mended("configuratoin"))
     assert "listing" in set(mended("listign"))
     assert list(mended("x")) == list(completed("x")) == []
+
+
+def test_an_ending_is_taken_away_where_enough_is_left():
+    assert list(bare("eivdence")) == ["eivd"]
+    assert list(bare("thing")) == list(bare("x")) == []

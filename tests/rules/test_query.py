@@ -70,9 +70,19 @@ def test_what_was_said_is_one_line():
     assert query_of("  RULE\n 0.12\x00\ud800 ").said == "RULE 0.12"
 
 
+@pytest.mark.parametrize(("text", "is_blank"), [("", True), (" \n\x00", True), ("::", False), ("a", False)])
+def test_only_a_text_of_nothing_is_blank(text, is_blank):
+    assert query_of(text).is_blank is is_blank
+
+
+def test_what_comes_behind_much_space_is_read():
+    assert words(" " * 10_000 + "file") == ["file"]
+
+
 def test_a_long_text_is_cut():
     assert words("file " + "x" * 10_000_000)[0] == "file"
     assert len(words(" ".join(f"w{number}" for number in range(1000)))) == MOST_WORDS
+    assert len(query_of("aB" * 200).words[0].parts) == MOST_WORDS
 
 
 @QUICK

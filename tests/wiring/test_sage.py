@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 import threading
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from keisei.graph import vault as vaults
-from keisei.records.error import OperatorError, WorldFault
+from keisei.records.error import KeiseiError, OperatorError, WorldFault
 from keisei.records.pipe_run import PipeRun
 from keisei.settings import read_settings
 from keisei.wiring import sage as sages
@@ -88,9 +89,16 @@ def reads(monkeypatch):
 
 def test_everything_that_ships_is_found_by_its_own_name(place):
     with open_sage(read_settings(place.env), start=place.start) as sage:
-        for name in ("kei-task::create", "policy::no-git-ops", "edit-local", "code-review", "goal-loop", "RULE 0.12"):
-            found = sage.search(name).hits[0].node
-            assert name in (found.id, found.id.partition("/")[2]) or found.id.startswith("rules/RULE-0.12")
+        for name, folder in (
+            ("kei-task::create", ""),
+            ("policy::no-git-ops", ""),
+            ("edit-local", "roles/"),
+            ("code-review", "skills/"),
+            ("goal-loop", "workflows/"),
+            ("goal-plan", "task-types/"),
+            ("RULE-0.12-agent-git-model", "rules/"),
+        ):
+            assert sage.search(name).hits[0].node.id == f"{folder}{name}"
         assert set(sage.tally()[0]) == {"atom", "capability", "role", "skill", "workflow", "task-type", "rule"}
         assert sage.refresh().problems == ()
 
@@ -192,6 +200,21 @@ def test_a_file_that_is_young_is_read_again_because_it_may_change_unnoticed(plac
     assert sorted(seen) == ["kei-note::create", "kei-note::find"]
 
 
+def test_metadata_that_change_while_a_package_is_read_are_read_again(place):
+    def spots():
+        (unit,) = [each for each in corpus.units() if each.key == ("atom", "kei-note")]
+        return unit.spots()
+
+    corpus = sage_scan.Corpus(read_settings(place.env), roots=(place.root,), start=place.start)
+    first, second = spots()
+    first.entry()
+    write(place.atoms.parent / "pyproject.toml", "[project]")
+    late = second.entry()
+
+    assert late.leaf is not None
+    assert not spots()[1].is_as(late.known)
+
+
 @pytest.mark.parametrize(
     "around", ["the page", "its schema", "its package", "a new package", "a rule", "nothing known"]
 )
@@ -212,6 +235,17 @@ def test_what_is_told_of_a_path_is_what_a_whole_look_finds(place, around):
 
     assert (wholly.changed, wholly.gone) == ((), ())
     assert bool(partly.changed) == (around != "nothing known")
+
+
+def test_where_the_index_was_begun_again_a_path_is_not_enough(place):
+    write(place.root / "rules/zebra.md", "# Zebra\n")
+    with opened(place, fresh=False) as sage:
+        sage.refresh()
+        for each in sage.file.parent.glob("graph*"):
+            each.unlink()
+        sage.refresh([str(place.atoms / "create.md")])
+
+        assert ids(sage) == ["kei-note::create", "kei-note::find", "rules/zebra"]
 
 
 def test_a_path_outside_of_everything_means_a_whole_look(place, tmp_path):
@@ -248,8 +282,117 @@ def test_hostile_files_are_warnings(place):
     with opened(place) as sage:
         problems = sage.refresh().problems
         assert ids(sage) == ["kei-note::create", "kei-note::find"]
+        again = sage.refresh()
 
     assert len(problems) == 7
+    assert again == ((), (), problems)
+
+
+def test_a_clock_that_was_set_back_makes_nothing_young_for_ever(place, monkeypatch):
+    monkeypatch.setattr(sage_scan, "HOT_NS", 50_000_000)
+    os.utime(place.atoms / "find.md", ns=(2**61, 2**61))
+    with opened(place) as sage:
+        monkeypatch.setattr(sage_scan.time, "time_ns", lambda: 10**18)
+        sage.refresh()
+        assert sage.refresh() == ((), (), ())
+
+
+def test_a_folder_that_cannot_be_listed_is_a_warning(place, monkeypatch):
+    scandir = os.scandir
+
+    def refusing(path):
+        if str(path) == str(place.atoms):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with opened(place) as sage:
+        (problem,) = sage.refresh().problems
+
+    assert "permission denied" in problem.message
+
+
+def test_a_warning_names_its_file_from_where_one_stands(place, monkeypatch):
+    broken = write(place.root / "rules/broken.md", "x" * (2 << 20))
+    monkeypatch.chdir(place.root)
+    with opened(place) as sage:
+        assert [each.path for each in sage.refresh().problems] == ["rules/broken.md"]
+        monkeypatch.chdir("/")
+        assert [each.path for each in sage.refresh().problems] == [str(broken)[1:]]
+
+
+def test_one_root_by_two_spellings_is_read_once(place, monkeypatch):
+    (place.start / "link").symlink_to(place.root)
+    with opened(place) as sage:
+        sage.refresh()
+    seen = reads(monkeypatch)
+    for spelling in (place.start / "link", place.root / ".." / place.root.name):
+        with opened(place, spelling) as sage:
+            assert ids(sage) == ["kei-note::create", "kei-note::find"]
+
+    assert seen == []
+
+
+def test_the_root_of_a_project_has_its_atoms_too(place, tmp_path):
+    package(tmp_path / "shop/.keisei/primitives", "kei-shop", "sell")
+    write(tmp_path / "shop/.keisei/rules/calm.md", "# Calm\n")
+    with opened(place, tmp_path / "shop") as sage:
+        assert ids(sage) == ["kei-shop::sell", "rules/calm"]
+
+
+def test_a_package_that_moves_within_its_folder_is_found_there(place):
+    with opened(place) as sage:
+        sage.refresh()
+        folder = place.root / "primitives/kei-note"
+        (folder / "src/kei_note").mkdir(parents=True)
+        shutil.move(folder / "atoms", folder / "src/kei_note/atoms")
+
+        assert {name for _, name in sage.refresh([str(folder / "src")]).changed} == {
+            "kei-note::create",
+            "kei-note::find",
+        }
+
+
+def test_a_folder_that_is_switched_while_it_is_read_is_read_again(place, monkeypatch):
+    for name, text in (("one", "old"), ("two", "new")):
+        write(place.start / name / "zebra.md", f"# Zebra\n\n{text}word\n")
+    rules = place.root / "rules"
+    rules.symlink_to(place.start / "one")
+    read = sage_scan.read_found_leaf
+
+    def switching(kind, found):
+        told = read(kind, found)
+        rules.unlink()
+        rules.symlink_to(place.start / "two")
+        monkeypatch.setattr(sage_scan, "read_found_leaf", read)
+        return told
+
+    monkeypatch.setattr(sage_scan, "read_found_leaf", switching)
+    with opened(place) as sage:
+        sage.refresh()
+        assert ids(sage, "newword") == ["rules/zebra"]
+        assert ids(sage, "oldword") == []
+
+
+def test_what_another_process_keeps_late_is_looked_at_again(place):
+    rule = write(place.root / "rules/zebra.md", "# Zebra\n")
+    with opened(place) as late, opened(place) as early:
+        early.refresh()
+        rule.unlink()
+        early.refresh()
+        look = early.refresh
+
+        def refresh():
+            done = look()
+            write(rule, "# Zebra\n")
+            late.refresh()
+            rule.unlink()
+            early.refresh = look
+            return done
+
+        early.refresh = refresh
+
+        assert ids(early, "zebra") == []
 
 
 # --- the index --------------------------------------------------------------------------------------------------------
@@ -297,16 +440,62 @@ def test_two_sets_of_folders_never_share_an_index(place, tmp_path):
         assert ids(here) == ["kei-note::create", "kei-note::find"]
 
 
-def test_an_index_whose_folders_are_gone_is_taken_over(place, tmp_path):
-    with opened(place) as sage:
-        sage.refresh()
-        file = sage.file
-    moved = tmp_path / "moved"
-    place.root.rename(moved)
+def test_two_clones_of_one_project_never_mix_whatever_is_deleted(place, tmp_path):
+    clones = [tmp_path / "one", tmp_path / "other"]
+    for clone in clones:
+        write(clone / "keisei.toml", '[project]\nname = "shop"\n')
+    opened_ = [open_sage(read_settings(place.env), start=clone) for clone in clones]
+    with opened_[0] as one, opened_[1] as other:
+        for sage in (one, other):
+            sage.refresh()
+        for sage, clone in zip((one, other), clones, strict=True):
+            write(clone / f".keisei/rules/{clone.name}.md", f"# Zebra of {clone.name}\n")
+            assert ids(sage, "zebra") == [f"rules/{clone.name}"]
+        for each in one.file.parent.glob("graph*"):
+            each.unlink()
 
-    with opened(place, moved) as sage:
+        for sage in (other, one, other):
+            assert ids(sage, "zebra") == ["rules/one" if sage is one else "rules/other"]
+    files = []
+    for clone in clones:
+        with open_sage(read_settings(place.env), start=clone) as sage:
+            assert ids(sage, "zebra") == [f"rules/{clone.name}"]
+            files.append(sage.file)
+    assert files[0] != files[1]
+
+
+def test_what_is_installed_belongs_to_a_corpus(place, tmp_path, monkeypatch):
+    start = tmp_path / "nowhere"
+    start.mkdir()
+    with open_sage(read_settings(place.env), start=start) as without:
+        without.refresh()
+        monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "some-packages")])
+        with open_sage(read_settings(place.env), start=start) as beside:
+            beside.refresh()
+            assert beside.file != without.file
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_an_index_that_is_deleted_right_before_the_question_is_made_again(place, fresh):
+    with opened(place, fresh=fresh) as sage:
+        sage.refresh()
+        look = sage.refresh
+
+        def refresh():
+            done = look()
+            remove.pop()() if remove else None
+            return done
+
+        def unlink():
+            for each in sage.file.parent.glob("graph*"):
+                each.unlink()
+
+        remove = [unlink] if fresh else []
+        sage.refresh = refresh
+        if not fresh:
+            unlink()
+
         assert ids(sage) == ["kei-note::create", "kei-note::find"]
-        assert sage.file == file
 
 
 def test_threads_may_ask_and_files_may_change_meanwhile(place):
@@ -367,6 +556,15 @@ def test_what_was_used_in_one_pipe_belongs_together(place):
         assert kin(sage, "kei-note::create", edges=("together",)) == ["kei-note::find"]
         assert kin(sage, "kei-note::find", edges=("together",)) == ["kei-note::create"]
         assert kin(sage, "kei-note::create") == []
+
+
+def test_a_store_that_is_away_is_told_and_nothing_is_forgotten(place):
+    away = {**place.env, "KEISEI_DATABASE_URL": "postgresql://127.0.0.1:1/x"}
+    with (
+        open_sage(read_settings(away), roots=(place.root,), start=place.start) as sage,
+        pytest.raises(KeiseiError, match=r"PostgreSQL|database"),
+    ):
+        sage.related("kei-note::create", edges=("together",))
 
 
 def test_a_pipe_of_everything_relates_nobody():

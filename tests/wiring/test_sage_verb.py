@@ -57,3 +57,11 @@ def test_what_was_written_since_the_last_question_is_in_the_answer(settings, tmp
     found = ranked({"limit": 1000}, settings)
     assert {each["id"] for each in found["ranked"]} == before
     assert found["unread"] == 1  # the page still says that it is `one`
+
+
+def test_two_steps_are_taken_unless_another_depth_is_asked_for(settings):
+    def depths(**given):
+        return {each["depth"] for each in kin({"id": "kei-task::create", "limit": 500, **given}, settings)["related"]}
+
+    assert depths() == depths(depth=2) == {1, 2}
+    assert depths(depth=1) == {1}

@@ -47,11 +47,17 @@ def _rich(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """The whole file or nothing: written beside, then moved over. A symlink in its place is replaced, not followed."""
+    """The whole file or nothing: written beside, then moved over. A symlink in its place is replaced, not followed.
+
+    A device or a pipe, also behind a symlink as /dev/stdout is, is written to.
+    """
     import tempfile
 
     waiting = None
     try:
+        if _takes_bytes(path):
+            path.write_bytes(content)
+            return
         handle, waiting = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -62,3 +68,14 @@ def write_whole(path: Path, content: bytes) -> None:
             Path(waiting).unlink(missing_ok=True)
         message = f"cannot write {path}: {(error.strerror or str(error)).lower()}"
         raise WorldFault(message, "check the folder and its free space") from error
+
+
+def _takes_bytes(path: Path) -> bool:
+    """Whether a device, a pipe or a socket stands there."""
+    import stat
+
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 Path = tuple[str | int, ...]
+HOLDERS = frozenset((dict, list))
 
 
 class Translation(Struct):
@@ -32,8 +33,10 @@ def translate(name: str, data: object) -> Translation:
 
 def _copied(value: Any) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, dict):
-        return {key: _copied(each) for key, each in value.items()}
-    return [_copied(each) for each in value] if isinstance(value, list) else value
+        return {key: _copied(each) if type(each) in HOLDERS else each for key, each in value.items()}
+    if isinstance(value, list):
+        return [_copied(each) if type(each) in HOLDERS else each for each in value]
+    return value
 
 
 def _rename(

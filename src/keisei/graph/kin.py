@@ -1,11 +1,10 @@
 """Kin: what an authored thing is related to, by steps along the edges or by where a walk from it leads."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from keisei.graph.called import find
 from keisei.graph.picture import picture
-from keisei.graph.rank import Pair, pairs_of, places_of, rounded, shares
 from keisei.graph.vault_node import by_keys, place_of, standing
 from keisei.graph.vault_table import NODES
 from keisei.graph.walk import Way, walked
@@ -60,10 +59,6 @@ def _by_rank(kin: Kin) -> tuple[object, ...]:
 
 
 def _ranks(db: "apsw.Connection", start: int, way: Way) -> Mapping[int, float]:
-    """The share of every node of a walk that always returns to the start, by key."""
-    places = places_of(db)
-    pairs: Iterable[Pair] = set(pairs_of(db, places, way.edges))
-    if way.direction != "out":
-        back = ((target, source) for source, target in pairs)
-        pairs = back if way.direction == "in" else {*pairs, *back}
-    return dict(zip(places, rounded(shares(len(places), pairs, places[start])), strict=True))
+    from keisei.graph.rank import visits  # noqa: PLC0415 - slow to import, and only ranks need it
+
+    return visits(db, start, way)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from keisei.graph.rank import rounded, shares
 from keisei.graph.vault_node import FOLDERS, by_keys, place_of, standing
 from keisei.graph.vault_table import EDGES, NODES
 from keisei.graph.walk import Way, between, walked
@@ -67,9 +66,11 @@ def _unique(told: Mapping[int, Node]) -> dict[int, Node]:
 
 
 def _ranks(keys: Sequence[int], ties: Sequence[Edge]) -> dict[int, float]:
+    from keisei.graph.rank import shares  # noqa: PLC0415 - slow to import, and only ranks need it
+
     places = {key: at for at, key in enumerate(keys)}
     pairs = dict.fromkeys((places[source], places[target]) for source, target, _kind in ties)
-    return dict(zip(keys, rounded(shares(len(keys), pairs)), strict=True))
+    return dict(zip(keys, shares(len(keys), pairs), strict=True))
 
 
 def _tie(nodes: Mapping[int, Node], edge: Edge) -> Tie:

@@ -4,12 +4,14 @@ A walk follows the links with probability 0.85 and starts anew otherwise; from a
 always. A node's rank is its share of such a walk. Two nodes are joined or not: further links change nothing.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, get_args
 
 import msgspec
+import rustworkx
 
 from keisei.graph.vault_node import by_keys, kinds_of, packed
+from keisei.graph.walk import Way
 from keisei.records.error import WorldFault
 from keisei.records.sage import EdgeKind, LinkKind, NodeKind, Ranked
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 FOLLOWED = 0.85
 """How often the walk goes on."""
-DIGITS = 1e12
+DIGITS = 12
 """Ranks that are alike in so many digits are the same: beyond them stands the order of additions."""
 SETTLED, ROUNDS = 1e-15, 1000
 """The ranks are there when a round changes each by less than this on average; each round changes 0.85 of the last."""
@@ -36,6 +38,7 @@ PAIRS = """
 SELECT json_group_array(source), json_group_array(target) FROM
 (SELECT DISTINCT source, target FROM edges WHERE kind IN (SELECT value FROM json_each(?)))
 """
+"""As one text each: a row for each pair costs more than what is done with it."""
 ATOMS: tuple[NodeKind, ...] = ("atom",)
 Pair = tuple[int, int]
 
@@ -48,23 +51,30 @@ def ranked(
     limit: int | None = None,
 ) -> list[Ranked]:
     """All nodes of some kinds, or the first few of them, by rank and then by id. Other nodes and edges are nothing."""
-    places = places_of(db, nodes)
-    keys = list(places)
-    ranks = rounded(shares(len(places), pairs_of(db, places, edges)))
+    keys = _keys(db, nodes)
+    ranks = shares(len(keys), _pairs(db, keys, edges))
     best = sorted(range(len(keys)), key=ranks.__getitem__, reverse=True)[: None if limit is None else max(limit, 0)]
-    told = by_keys(db, (keys[at] for at in best))
+    told = by_keys(db, [keys[at] for at in best])
     return [Ranked(node=told[keys[at]], rank=ranks[at]) for at in best]
 
 
+def visits(db: "apsw.Connection", start: int, way: Way) -> dict[int, float]:
+    """The share of every node, by key, of a walk that always returns to the one with the key `start`."""
+    keys = _keys(db, ())
+    pairs = _pairs(db, keys, way.edges)
+    if way.direction != "out":
+        back = [(target, source) for source, target in pairs]
+        pairs = back if way.direction == "in" else list({*pairs, *back})
+    return dict(zip(keys, shares(len(keys), pairs, keys.index(start)), strict=True))
+
+
 def shares(count: int, pairs: Iterable[Pair], start: int | None = None) -> list[float]:
-    """The ranks of nodes 0 to `count` - 1, 1 together, where each pair is given once.
+    """The ranks of nodes 0 to `count` - 1, 1 together, where each pair, a source and a target, is given once.
 
     With a start, the walk always starts anew there.
     """
     if not count:
         return []
-    import rustworkx  # noqa: PLC0415 - slow to import, and only ranks need it
-
     graph = rustworkx.PyDiGraph()
     graph.add_nodes_from(range(count))
     graph.extend_from_edge_list(pairs)
@@ -73,24 +83,21 @@ def shares(count: int, pairs: Iterable[Pair], start: int | None = None) -> list[
         ranks = rustworkx.pagerank(graph, alpha=FOLLOWED, personalization=anew, tol=SETTLED, max_iter=ROUNDS)
     except rustworkx.FailedToConverge:
         raise WorldFault(f"the ranks of {count} nodes do not settle in {ROUNDS} rounds") from None
-    return [ranks[at] for at in range(count)]
+    return [round(rank, DIGITS) for rank in ranks.values()]
 
 
-def rounded(ranks: Iterable[float]) -> list[float]:
-    """Ranks as they are compared and told."""
-    return [round(rank * DIGITS) / DIGITS for rank in ranks]
+def _keys(db: "apsw.Connection", nodes: Collection[NodeKind]) -> list[int]:
+    """The keys of all nodes of some kinds, in the order of their ids."""
+    ((text,),) = db.execute(KEYS, (kinds_of(nodes),))
+    return msgspec.json.decode(text, type=list[int])
 
 
-def places_of(db: "apsw.Connection", nodes: Collection[NodeKind] = ()) -> dict[int, int]:
-    """The keys of all nodes of some kinds, and the place of each in the order of their ids."""
-    ((keys,),) = db.execute(KEYS, (kinds_of(nodes),))
-    return {key: at for at, key in enumerate(msgspec.json.decode(keys, type=list[int]))}
-
-
-def pairs_of(db: "apsw.Connection", places: Mapping[int, int], edges: Collection[EdgeKind]) -> Iterator[Pair]:
-    """The places of any two nodes that an edge of some kinds joins, each pair once. Who has no place is nothing."""
+def _pairs(db: "apsw.Connection", keys: list[int], edges: Collection[EdgeKind]) -> list[Pair]:
+    """The places among the keys of any two nodes that an edge of some kinds joins. Who has no place is nothing."""
     (row,) = db.execute(LINKS if WRITTEN.issuperset(edges) else PAIRS, (packed(edges),))
-    sources, targets = (map(places.get, msgspec.json.decode(keys, type=list[int])) for keys in row)
-    for source, target in zip(sources, targets, strict=True):
-        if source is not None and target is not None:
-            yield source, target
+    sources, targets = (msgspec.json.decode(text, type=list[int]) for text in row)
+    places = [-1] * (1 + max(max(each, default=0) for each in (keys, sources, targets)))
+    for at, key in enumerate(keys):
+        places[key] = at
+    joined = zip(map(places.__getitem__, sources), map(places.__getitem__, targets), strict=True)
+    return [pair for pair in joined if pair[0] >= 0 <= pair[1]]

@@ -2,26 +2,26 @@
 
 import math
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 import apsw
 
-from keisei.graph.search_word import FEW, Phrase, Sought, all_phrases
+from keisei.graph.search_word import FEW, SAID, Phrase, Sought, all_phrases
 from keisei.graph.vault_node import packed
 
 POOL: Final = 40
-"""Texts that are weighed, at least."""
-SPARE: Final = 20
-"""How many more than are asked for."""
+"""Texts that are weighed first, at least."""
+WIDER: Final = 4
+"""How many times more are weighed together with those that follow, and so on."""
 TIED: Final = 40
 """How many more may fit as well as the last of them."""
 CHEAP: Final = FEW
 """Places in texts that the index is asked to weigh, whatever there is."""
 CHEAP_SHARE, SHARE = 0.06, 0.6
 """And as a share of the texts: for a word that is looked for everywhere, and where a text says what it is."""
-SAID, CALLED = "{name keywords title} : ", "{name} : "
-"""Where a text says what it is, and what it is called."""
+CALLED, KEYED = "{name} : ", "{name keywords} : "
+"""What a text is called, and the words to find it by as well."""
 NAME, KEYWORDS, TITLE, BODY, FIELDS = range(5)
 WEIGHTS: Final = (6.0, 5.0, 3.0, 1.0, 0.5)
 """What a word is worth by its column: name, keywords, title, body, fields."""
@@ -39,11 +39,12 @@ OLD: Final = 0.5
 """What is left of a deprecated thing's worth."""
 ANY: Final = "TRUE"
 FUNCTION: Final = "sage_fit"
-BM25: Final = f"bm25(texts, {', '.join(map(str, WEIGHTS))})"
-POOLED: Final = f"SELECT rowid, {BM25} AS fit FROM texts WHERE texts MATCH ? ORDER BY fit LIMIT ?"  # noqa: S608
-FILTERED: Final = f"""
-SELECT texts.rowid, {BM25} AS fit FROM texts CROSS JOIN nodes ON nodes.key = texts.rowid
-WHERE texts MATCH ? AND {{where}} ORDER BY fit, nodes.id, nodes.node LIMIT ?
+SOON: Final = 0.13
+"""With weights of this size the index's own measure sees as little difference as `worth` between much and more."""
+BM25: Final = f"bm25(texts, {', '.join(f'{each * SOON:.3f}' for each in WEIGHTS)})"
+JOINED: Final = "CROSS JOIN nodes ON nodes.key = texts.rowid"
+BEST: Final = f"""
+SELECT texts.rowid, {BM25} AS fit FROM texts {{join}} WHERE texts MATCH ? AND {{where}} ORDER BY fit{{turn}} LIMIT ?
 """  # noqa: S608 - constants
 WEIGHED: Final = f"""
 SELECT {FUNCTION}(texts, ?) FROM texts WHERE texts MATCH ? AND +rowid IN (SELECT value FROM json_each(?))
@@ -66,8 +67,8 @@ class Row(NamedTuple):
     key: int
     places: tuple[dict[int, list[int]], ...]
     """Of each phrase, the places in each column that knows it."""
-    sizes: tuple[float, ...]
-    """How long each column is, as a share of what is usual."""
+    sizes: dict[int, float]
+    """How long each column that knows one is, as a share of what is usual."""
 
 
 class _Sheet:
@@ -81,24 +82,44 @@ class _Sheet:
         if not self._usual:
             self._usual = tuple(max(api.column_total_size(at) / api.row_count, 1.0) for at in range(len(WEIGHTS)))
         places = tuple(_places(api, at) for at in range(api.phrase_count))
-        sizes = tuple(api.column_size(at) / usual for at, usual in enumerate(self._usual))
+        sizes = {at: api.column_size(at) / self._usual[at] for at in set().union(*places)}
         self.rows.append(Row(api.rowid, places, sizes))
 
 
-def pooled(db: apsw.Connection, words: Sequence[Sought], most: int, allowed: Filter, documents: int) -> list[int]:
-    """The keys of those texts that fit best by the index's own measure, at least so many where there are.
+def tiers(db: apsw.Connection, words: Sequence[Sought], allowed: Filter, documents: int) -> Iterator[list[int]]:
+    """The keys of all texts that know something of the words: the best by the index's own measure, then ever more.
 
-    A word that many texts know is looked for only where they say what they are, and in those that know every word.
-    Where that finds too few, it is looked for everywhere.
+    How many are wanted changes nothing in who stands in which tier, so that it changes nothing in the order.
+    """
+    told = pooled(db, words, allowed, documents)
+    yield told
+    everywhere, most, seen = _within(all_phrases(words), {}), POOL * WIDER, set(told)
+    while True:
+        keys = _best(db, everywhere, most, allowed)
+        yield [key for key in keys if key not in seen]
+        if len(keys) < most:
+            return
+        seen.update(keys)
+        most *= WIDER
+
+
+def pooled(db: apsw.Connection, words: Sequence[Sought], allowed: Filter, documents: int) -> list[int]:
+    """The keys of those texts that fit best by the index's own measure, at least POOL where there are.
+
+    That measure counts against a long text what it is called, so that those with a word for name or keyword are asked
+    for once more by themselves. A word that many texts know is looked for only where they say what they are, and in
+    those that know every word. Where that finds too few, it is looked for everywhere.
     """
     phrases = all_phrases(words)
     dear = _dear(phrases, documents)
-    keys = _best(db, _within(phrases, dear), most, allowed)
-    if dear and len(keys) < most:
-        return _best(db, _within(phrases, {}), most, allowed)
-    if dear and len(words) > 1 and _guess(words, documents) <= CHEAP:
+    keys = _best(db, _within(phrases, dear), POOL, allowed)
+    if dear and len(keys) < POOL:
+        keys = _best(db, _within(phrases, {}), POOL, allowed)
+    elif dear and len(words) > 1 and _guess(words, documents) <= CHEAP:
         every = " AND ".join(f"({either(word.phrases)})" for word in words)
-        keys += _best(db, every, most // 3, allowed)
+        keys += _best(db, every, POOL // 3, allowed)
+    if len(keys) >= POOL:
+        keys += _best(db, f"{KEYED}({either(phrases)})", POOL // 5, allowed)
     return keys
 
 
@@ -139,7 +160,7 @@ def worth(row: Row, served: Sequence[Sequence[tuple[int, float]]], rarity: Seque
     return fit * share / sum(rarity)
 
 
-def _strength(places: Mapping[int, Sequence[int]], sizes: Sequence[float], verb: int) -> float:
+def _strength(places: Mapping[int, Sequence[int]], sizes: Mapping[int, float], verb: int) -> float:
     """How much a text knows of one phrase, between 0 and 1."""
     total = 0.0
     for column, at in places.items():
@@ -167,13 +188,19 @@ def _within(phrases: Iterable[Phrase], columns: Mapping[Phrase, str]) -> str:
 
 
 def _best(db: apsw.Connection, expression: str, most: int, allowed: Filter) -> list[int]:
-    """The best by the index's own measure, and those that fit exactly as well as the last of them."""
-    if allowed.where == ANY:
-        rows = cast("list[tuple[int, float]]", db.execute(POOLED, (expression, most + TIED)).fetchall())
-        last = rows[most - 1][1] if len(rows) >= most else 0.0
-        if len(rows) < most + TIED or rows[-1][1] != last:
-            return [key for key, fit in rows if fit <= last]
-    statement = FILTERED.format(where=allowed.where)
+    """The best by the index's own measure, and those that fit exactly as well as the last of them.
+
+    Where too many do, those among them that come first by id.
+    """
+    join = "" if allowed.where == ANY else JOINED
+    statement = BEST.format(join=join, where=allowed.where, turn="")
+    rows = cast("list[tuple[int, float]]", db.execute(statement, (expression, *allowed.values, most + TIED)).fetchall())
+    if len(rows) <= most:
+        return [row[0] for row in rows]
+    last = rows[most - 1][1]
+    if len(rows) < most + TIED or rows[-1][1] != last:
+        return [key for key, fit in rows if fit <= last]
+    statement = BEST.format(join=JOINED, where=allowed.where, turn=", nodes.id, nodes.node")
     return [cast("int", row[0]) for row in db.execute(statement, (expression, *allowed.values, most))]
 
 

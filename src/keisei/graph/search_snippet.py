@@ -18,7 +18,7 @@ LEAD: Final = 40
 """Characters before the first word that are kept where a line must be cut."""
 BEGIN, END = "\x02", "\x03"
 _SIGN: Final = re.compile(f"([{BEGIN}{END}])")
-_GAP: Final = re.compile(rf"(?:\s|(?![{BEGIN}{END}]){FOREIGN.pattern})+")
+_FOREIGN: Final = re.compile(rf"{FOREIGN.pattern}(?<![{BEGIN}{END}])")
 SHOWN: Final = """
 SELECT rowid, snippet(texts, (SELECT value FROM json_each(?1) WHERE key = texts.rowid), char(2), char(3), '…', 24)
 FROM texts WHERE texts MATCH ?2 AND +rowid IN (SELECT value FROM json_each(?3))
@@ -43,7 +43,7 @@ def snippets(db: "apsw.Connection", expression: str, columns: Mapping[int, int])
 
 def lined(text: str) -> Snippet:
     """A text with marked words as one line that is not too long. Only what was marked and is shown has marks."""
-    first, *others = _SIGN.split(_GAP.sub(" ", text).strip())
+    first, *others = _SIGN.split(" ".join(_FOREIGN.sub(" ", text).split()))
     line, start = first, -1
     marks = []
     for sign, piece in zip(others[::2], others[1::2], strict=True):

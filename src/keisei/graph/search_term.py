@@ -1,5 +1,6 @@
 """The words of graph.db: which there are, how many texts know them, and which somebody may have meant."""
 
+import re
 from collections.abc import Callable, Iterable
 from string import ascii_lowercase
 from typing import Final, cast
@@ -7,7 +8,7 @@ from typing import Final, cast
 import apsw
 
 from keisei.graph.vault_node import packed
-from keisei.rules.misspelling import ONE, bound, completed, mended, nearest
+from keisei.rules.misspelling import ONE, TWO, bare, bound, completed, distance, mended, nearest
 
 TOKENIZER: Final = ("porter", ["unicode61", "remove_diacritics", "2"])
 """How `texts` are cut into terms, which are the stems of words."""
@@ -17,12 +18,28 @@ MOST_MEANT: Final = 4
 """Terms that one misspelt word is taken for."""
 MOST_BEGUN: Final = 8
 """Terms that one beginning is taken for, where they must be named one by one."""
+INFLECTIONS: Final = ("s", "es", "ed", "ing")
 TAILS: Final = ("", "e", "s", "es", "y", "ed", "ing", "al", "ion")
 LAST: Final = "\U0010ffff"
 COUNT: Final = "SELECT doc FROM terms WHERE term = ?"
 RANGE: Final = "SELECT term FROM terms WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?"
 BEGUN: Final = "SELECT term, doc FROM terms WHERE term >= ? AND term < ?"
 AMONG: Final = "SELECT term FROM terms WHERE term IN (SELECT value FROM json_each(?))"
+MOST_HALVES: Final = 4
+"""Ways in which one word is taken for two."""
+LONGEST_PAIR: Final = 40
+"""A longer word is not taken for two."""
+MOST_READ: Final = 8
+"""Texts that are asked how a word is written."""
+KNOWING: Final = """
+SELECT texts.rowid FROM texts CROSS JOIN nodes ON nodes.key = texts.rowid
+WHERE texts MATCH ? ORDER BY nodes.id, nodes.node LIMIT ?
+"""
+SPELLED: Final = """
+SELECT snippet(texts, -1, char(2), char(3), '', 64) FROM texts WHERE texts MATCH ? AND rowid = ?
+"""
+_MARKED: Final = re.compile("\x02([^\x02\x03]*)\x03")
+COUNTS: Final = "SELECT term, doc FROM terms WHERE term IN (SELECT value FROM json_each(?))"
 MATCHES: Final = "SELECT count(*) FROM texts WHERE texts MATCH ?"
 
 
@@ -88,8 +105,57 @@ class Vocabulary:
         spellings = dict.fromkeys((stem, word))
         lengths = (max(len(stem) - most, 2), len(word) + most)
         terms = self._range(stem[0], *lengths) + self._range(stem[1::-1], *lengths)
-        near = nearest(spellings, terms) or self._mended(word, most) or self._first_letter(stem)
+        near = (
+            self._like(word, nearest(spellings, terms))
+            or self._mended(word, most)
+            or self._like(word, self._bare(word))
+            or self._like(word, self._first_letter(stem))
+        )
         return self._most_common(near, MOST_MEANT)
+
+    def halves(self, word: str) -> list[tuple[str, str]]:
+        """Two words that somebody wrote, and that this one is when they are written together; the likeliest first."""
+        if len(word) > LONGEST_PAIR or not word.isalpha():
+            return []
+        pairs = [(word[:at], word[at:]) for at in range(2, len(word) - 1)]
+        stems = {half: self.stem(half) for pair in pairs for half in pair}
+        self._counts |= dict.fromkeys(stems.values(), 0) | dict(self._db.execute(COUNTS, (packed(stems.values()),)))
+        known = [pair for pair in pairs if all(self.count(stems[half]) for half in pair)]
+        return sorted(known, key=lambda pair: -min(map(len, pair)))[:MOST_HALVES]
+
+    def _like(self, word: str, terms: Iterable[str]) -> list[str]:
+        """Those of the terms that are near to a word also as somebody wrote them: stems hide how far words are apart.
+
+        Of a long word the nearest of them, which may differ from it by their ending as well.
+        """
+        most = bound(word) if len(word) < TWO else len(word) // 3
+        found = {}
+        for term, spelled in self.spelled(self._most_common(terms, 2 * MOST_MEANT)).items():
+            forms = self._written(spelled) | self._inflected(word, term)
+            ways = [away for form in forms if (away := distance(word, form, most)) is not None]
+            if ways:
+                found[term] = min(ways)
+        least = min(found.values(), default=0)
+        return [term for term, away in found.items() if away == least or len(word) < TWO]
+
+    def _written(self, word: str) -> set[str]:
+        """Words with the same stem as this one, as some texts write them."""
+        expression = f'"{word}"'
+        keys = self._db.execute(KNOWING, (expression, MOST_READ)).fetchall()
+        texts = [text for (key,) in keys for (text,) in self._db.execute(SPELLED, (expression, key))]
+        return {form.lower() for text in texts for form in _MARKED.findall(text)}
+
+    def _inflected(self, word: str, term: str) -> set[str]:
+        """A term's words with the ending that was typed: who writes `tsaks` means `tasks`, though all say `task`."""
+        ends = (end for end in INFLECTIONS if word.endswith(end) and self.stem(word) == word.removesuffix(end))
+        return {term + end for end in ends if self.stem(term + end) == term}
+
+    def _bare(self, word: str) -> list[str]:
+        """Terms that are near to a word without the ending that it has."""
+        begun = list(bare(word))
+        return nearest(
+            begun, (term for each in begun for term in self._range(each[0], len(each) - 1, len(each) + 1)), 1
+        )
 
     def _mended(self, word: str, most: int) -> list[str]:
         """Terms of words that this one becomes when its ending is put right, or that it is near to then."""

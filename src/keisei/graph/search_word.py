@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from keisei.graph.search_term import Vocabulary
-from keisei.rules.query import STOP, Word
+from keisei.graph.search_term import EAST, Vocabulary
+from keisei.rules.query import MOST_WORDS, STOP, Word
 
 SHORTEST: Final = 3
 """A shorter word that nobody wrote is no beginning of another."""
@@ -16,9 +16,12 @@ RARE: Final = 200
 """A word that more texts know is whole, though it may go on."""
 FEW: Final = 1500
 """So many texts are few, whatever there is."""
-WHOLE, JOINED, BEGUN, ALSO_BEGUN, MEANT, ASKED = 1.0, 0.9, 0.6, 0.25, 0.4, 0.3
+SAID: Final = "{name keywords title} : "
+"""Where a text says what it is."""
+WHOLE, JOINED, BEGUN, ALSO_BEGUN, MEANT, ASKED, PIECE = 1.0, 0.9, 0.6, 0.25, 0.4, 0.3, 0.15
 """What a phrase is worth: the word itself, written apart or together, a beginning where nobody wrote the word, a
-beginning where somebody did, another word that may have been meant, a word that only asks."""
+beginning where somebody did, another word that may have been meant, a word that only asks, a piece of a word that
+somebody wrote."""
 
 
 class Phrase(NamedTuple):
@@ -39,11 +42,18 @@ class Sought(NamedTuple):
     """What serves it, with what that is worth."""
     meant: tuple[Phrase, ...] = ()
     """Those of the phrases that stand for other words, which may have been meant."""
+    said: int = 0
+    """How many texts say so of themselves, where most texts know the word; else 0."""
 
     @property
     def known(self) -> int:
         """How many texts know it, more or less."""
         return max((phrase.known for phrase, worth in self.phrases.items() if worth > ALSO_BEGUN), default=0)
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether it only asks."""
+        return set(self.phrases.values()) <= {ASKED}
 
     def without(self, most: int) -> "Sought":
         """The same without beginnings that more texts know, where somebody wrote the word itself."""
@@ -52,26 +62,54 @@ class Sought(NamedTuple):
 
     def rarity(self, documents: int) -> float:
         """How much it tells that a text knows this word."""
-        return math.log1p(documents / (1 + self.known))
+        # a heading that every page has makes no word common
+        known = math.sqrt(self.known * self.said) if self.said else self.known
+        return math.log1p(documents / (1 + known))
 
 
-def sought(words: Sequence[Word], terms: Vocabulary, documents: int) -> list[Sought]:
-    """What is looked for. A word that nothing can serve is left out, and so is what most texts know, beside others."""
-    found = [each for word in words for each in _served(word, terms)]
+class Wanted(NamedTuple):
+    """What a query looks for."""
+
+    words: list[Sought]
+    unknown: tuple[str, ...]
+    """Words that nothing can serve."""
+
+
+def wanted(words: Sequence[Word], terms: Vocabulary, documents: int) -> Wanted:
+    """What is looked for. What most texts know is left out beside others, unless it is what some of them are about."""
+    found = [each for word in words for each in _served(word, terms)][:MOST_WORDS]
     for one, other in pairwise(found):
         count = terms.count(terms.stem(one.word + other.word)) if STOP.isdisjoint((one.word, other.word)) else 0
         if count:
             joined = Phrase(quoted(one.word + other.word), count)
             one.phrases.setdefault(joined, JOINED)
             other.phrases.setdefault(joined, JOINED)
+    asking = {word.text for word in words if word.is_asking}
+    unknown = dict.fromkeys(each.word for each in found if not each.phrases and each.word not in asking)
     most = max(FEW, documents // 2)
-    found = [each.without(most) for each in found if each.phrases]
-    return [each for each in found if each.known <= most] or found
+    served = [each.without(most) for each in found if each.phrases]
+    told = [_telling(each, terms, documents) for each in served] if len(served) > 1 else served
+    return Wanted([each for each in told if each.known <= most] or told, tuple(unknown))
 
 
 def quoted(text: str, *, is_open: bool = False) -> str:
     """A text that FTS5 looks for as it stands; nothing in it is an operator."""
     return '"' + text.replace('"', '""') + ('" *' if is_open else '"')
+
+
+def _telling(word: Sought, terms: Vocabulary, documents: int) -> Sought:
+    """The same; where most texts know the word, with how many say so of themselves.
+
+    Where those are few among very many, only they are looked for.
+    """
+    if word.known <= documents // 2 or word.meant or word.is_asking:
+        return word
+    common = max(word.phrases, key=lambda phrase: phrase.known)
+    expression = SAID + common.expression
+    said = terms.matches(expression)
+    if word.known <= FEW:
+        return word._replace(said=said)
+    return word._replace(phrases={Phrase(expression, said): WHOLE}) if 0 < said <= RARE else word
 
 
 def _served(word: Word, terms: Vocabulary) -> list[Sought]:
@@ -80,19 +118,41 @@ def _served(word: Word, terms: Vocabulary) -> list[Sought]:
         known = terms.matches(expression)
         return [Sought(word.text, {Phrase(expression, known): ASKED} if known else {})]
     phrases = _written(word, terms)
-    if not phrases and word.parts:
-        last = len(word.parts) - 1
-        return [
-            each
-            for at, part in enumerate(word.parts)
-            for each in _served(Word(part, is_open=word.is_open and at == last), terms)
-        ]
+    if word.parts and (not phrases or all(map(str.isalpha, word.parts))):
+        return _apart(word, phrases, terms)
     if not phrases or (word.is_open and sum(phrase.known for phrase in phrases) <= RARE):
         phrases |= _begun(word, terms, ALSO_BEGUN if phrases else BEGUN)
     if phrases or not terms.stems(word.text):
         return [Sought(word.text, phrases)]
-    meant = _counted(terms.spelled(terms.meant(word.text)), terms, MEANT)
-    return [Sought(word.text, meant, tuple(meant))]
+    return _guessed(word.text, terms)
+
+
+def _apart(word: Word, whole: dict[Phrase, float], terms: Vocabulary) -> list[Sought]:
+    """A word of several pieces as those; where somebody wrote the whole, that serves each of them, and better."""
+    last = len(word.parts) - 1
+    pieces = [Word(part, is_open=word.is_open and at == last) for at, part in enumerate(word.parts)]
+    if not whole:
+        return [each for piece in pieces for each in _served(piece, terms)]
+    value = PIECE if WHOLE in whole.values() else WHOLE
+    return [Sought(piece.text, dict.fromkeys(_written(piece, terms), value) | whole) for piece in pieces]
+
+
+def _guessed(word: str, terms: Vocabulary) -> list[Sought]:
+    """A word that nobody wrote: two that belong apart, a misspelt one, or two that only it puts together."""
+    halves = terms.halves(word)
+    apart = _counted_phrases((f"{one} {other}" for one, other in halves), terms)
+    meant = apart or _counted(terms.spelled(terms.meant(word)), terms, MEANT)
+    if meant or not halves:
+        return [Sought(word, meant, tuple(meant))]
+    both = ({Phrase(quoted(half), terms.count(terms.stem(half))): JOINED} for half in halves[0])
+    return [Sought(word, each, tuple(each)) for each in both]
+
+
+def _counted_phrases(texts: Iterable[str], terms: Vocabulary) -> dict[Phrase, float]:
+    """The phrase that most texts know, where any does."""
+    phrases = [Phrase(quoted(text), terms.matches(quoted(text))) for text in texts]
+    best = max(phrases, key=lambda phrase: phrase.known, default=None)
+    return {best: JOINED} if best and best.known else {}
 
 
 def _written(word: Word, terms: Vocabulary) -> dict[Phrase, float]:
@@ -109,7 +169,7 @@ def _written(word: Word, terms: Vocabulary) -> dict[Phrase, float]:
 def _begun(word: Word, terms: Vocabulary, worth: float) -> dict[Phrase, float]:
     """Words that begin like this one, which is not written out."""
     text = word.text
-    if len(text) < (SHORTEST_OPEN if word.is_open else SHORTEST):
+    if text < EAST and len(text) < (SHORTEST_OPEN if word.is_open else SHORTEST):
         return {}
     if terms.stems(text) == [text]:
         expression = quoted(text, is_open=True)

@@ -27,6 +27,11 @@ BRANCHES: Final[tuple[tuple[str, Callable[[Iterable[bool]], bool]], ...]] = (
     ("oneOf", all),
 )
 """What holds if it holds in one branch, and what must hold in all."""
+REFERENCE: Final = '"$ref":'
+LOCAL: Final = '"$ref":"#/definitions/'
+ADDRESS: Final = '"$id":'
+"""How a part of a schema leads to another, to one that has a name, and says where that begins."""
+ANY: Final = "true"
 DEEPEST: Final = 8
 """References and branches that are followed for fields."""
 
@@ -42,10 +47,14 @@ class Shape(NamedTuple):
     """What its documents may have, by name."""
     always: frozenset[str]
     """What all of them have."""
-    only: frozenset[str] | None
-    """What they can have at all; None where that is not said."""
-    is_open: bool
-    """Whether they may certainly have anything else."""
+    parts: dict[str, str] | None
+    """What it says of each field that it names, as a schema of its own; None where it says more than that."""
+    others: str
+    """What it says of all other fields, likewise."""
+
+    def part(self, field: str) -> str:
+        """What it says of a field."""
+        return (self.parts or {}).get(field, self.others)
 
 
 def shape(schema: object) -> Shape | None:
@@ -54,24 +63,51 @@ def shape(schema: object) -> Shape | None:
         bare = _bare(schema)
         if isinstance(bare, dict):
             bare.pop("$id", None)  # an address; inside it would say where references begin
-        text = msgspec.json.encode(bare, order="deterministic")
+        text = _encoded(bare)
         found = _fields(bare, bare, 0) if len(text) <= LARGEST else None
+        return _shaped(_digest(text), text, bare, found) if found else None
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
-    return _shaped(text, bare, found) if found else None
 
 
-def _shaped(text: bytes, bare: dict[str, Any], found: dict[str, bool]) -> Shape:
-    others = bare.get("additionalProperties", True)
-    is_closed = others is False and not {"patternProperties", "$ref"} & bare.keys()
-    return Shape(
-        sha=hashlib.sha256(text).hexdigest(),
-        text=text.decode(),
-        fields=frozenset(found),
-        always=frozenset(field for field, is_always in found.items() if is_always),
-        only=frozenset(_names(bare.get("properties"))) if is_closed else None,
-        is_open=others is True and bare.keys() <= PLAIN,
-    )
+def kept(sha: str, text: str) -> Shape:
+    """The shape that this text and digest were taken from."""
+    bare = msgspec.json.decode(text)
+    found = _fields(bare, bare, 0)
+    if not found:
+        raise msgspec.DecodeError("a shape that is none")
+    return _shaped(sha, text, bare, found)
+
+
+def _shaped(sha: str, text: str, bare: dict[str, Any], found: dict[str, bool]) -> Shape:
+    always = frozenset(field for field, is_always in found.items() if is_always)
+    if not _is_plain(bare, text):
+        return Shape(sha, text, frozenset(found), always, None, ANY)
+    parts = {field: _part(each, bare) for field, each in bare.get("properties", {}).items()}
+    return Shape(sha, text, frozenset(found), always, parts, _part(bare.get("additionalProperties", True), bare))
+
+
+def _is_plain(bare: dict[str, Any], text: str) -> bool:
+    """Whether a schema says no more than what single fields are like, each of which stands for itself."""
+    if not bare.keys() <= PLAIN or ADDRESS in text or text.count(REFERENCE) != text.count(LOCAL):
+        return False
+    named, required = bare.get("properties", {}), bare.get("required", [])
+    parts = (*named.values(), bare.get("additionalProperties", True)) if isinstance(named, dict) else (None,)
+    return isinstance(required, list) and all(isinstance(each, dict | bool) for each in parts)
+
+
+def _part(schema: Any, bare: dict[str, Any]) -> str:  # noqa: ANN401 - any JSON
+    """A part as a schema of its own, with what its references lead to."""
+    text = _encoded(schema)
+    return _encoded(schema | {"definitions": bare.get("definitions", {})}) if REFERENCE in text else text
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _encoded(value: object) -> str:
+    return msgspec.json.encode(value, order="deterministic").decode()
 
 
 def _bare(schema: Any) -> Any:  # noqa: ANN401 - any JSON

@@ -85,8 +85,9 @@ class Begun(WorldFault):
 class Vault:
     """One index. Threads may share it; nobody takes `lock` while inside `reading`."""
 
-    def __init__(self, path: Path | None) -> None:
-        """Nothing is opened yet. Without a path it is in memory."""
+    def __init__(self, path: Path | None, owner: int = 0) -> None:
+        """Nothing is opened yet. Without a path it is in memory. `owner` is the number of the corpus, 31 bits of it."""
+        self._owner = owner
         self.in_memory = path is None
         self.why: str | None = None
         """Why it is in memory, where a file was asked for."""
@@ -108,15 +109,20 @@ class Vault:
         with self._turn, self._guarded():
             return self._made()
 
+    def version(self) -> tuple[object, int]:
+        """What is another when somebody else wrote to the file, or another file stands there."""
+        with self._turn, self._guarded():
+            db = self._made()
+            return db, int(db.pragma("data_version"))
+
     @contextmanager
     def reading(self) -> Iterator["apsw.Connection"]:
-        """One consistent state for several statements. Raises Begun where it is not the one that `known` told of."""
+        """One consistent state for several statements."""
         with self._turn, self._guarded():
             db = self._made()
             if db.in_transaction:
                 yield db
                 return
-            self._check_told(db)
             db.execute("BEGIN")
             try:
                 yield db
@@ -250,7 +256,7 @@ class Vault:
             return True
         try:
             with OPENING:
-                if self._state() == "ours" and (found := vault_file.opened(self.path)):
+                if self._state() == "ours" and (found := vault_file.opened(self.path, self._owner)):
                     self._connection, self._mark = found
         except Exception as error:
             if not self._is_forsaken(error, all_ours=True):
@@ -266,7 +272,7 @@ class Vault:
                 return False
             with OPENING:
                 if self._state() != "ours":
-                    vault_file.begun(self.path)
+                    vault_file.begun(self.path, self._owner)
                     self._broken = None
         except Exception as error:
             if not self._is_forsaken(error, all_ours=True):
@@ -277,7 +283,7 @@ class Vault:
         return True
 
     def _state(self) -> vault_file.State:
-        found = vault_file.state(self.path)
+        found = vault_file.state(self.path, self._owner)
         return "older" if found == "ours" and vault_file.marked(self.path) == self._broken else found
 
     def _take(self) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 State = Literal["ours", "older", "none"]
 """A file of this layout; one of ours that is begun again; nothing that anybody wrote."""
-BEGINNING, ID_AT = b"SQLite format 3\0", slice(68, 72)
+BEGINNING, OWNER_AT, ID_AT = b"SQLite format 3\0", slice(60, 64), slice(68, 72)
 BESIDE: Final = ("-wal", "-shm", "-journal")
 BUSY_MS: Final = 5000
 SETTINGS: Final = f"""
@@ -38,7 +38,8 @@ PRAGMA journal_size_limit = 16777216;
 """Nothing is lost when the machine stops: it is read again."""
 
 OPENING = threading.Lock()
-_OPEN: "WeakKeyDictionary[apsw.Connection, Mark]" = WeakKeyDictionary()
+_OPEN: "WeakKeyDictionary[apsw.Connection, tuple[Mark, int]]" = WeakKeyDictionary()
+"""Files that this process has open, and their owners."""
 
 
 class Mark(NamedTuple):
@@ -52,6 +53,10 @@ class Unusable(OSError):
     """There is no keeping anything in this file, for a reason that is said in words."""
 
 
+class Anothers(Unusable):
+    """It is the index of another corpus."""
+
+
 def marked(path: Path) -> Mark | None:
     """Which file it is; None where there is none that could be reached."""
     try:
@@ -61,8 +66,8 @@ def marked(path: Path) -> Mark | None:
     return Mark(found.st_dev, found.st_ino)
 
 
-def state(path: Path) -> State:
-    """Whose file it is. Raises Unusable for another program's, and for what is no file. Call it under OPENING."""
+def state(path: Path, owner: int) -> State:
+    """Whose file it is. Raises Unusable for another's, and for what is no file. Call it under OPENING."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -71,13 +76,27 @@ def state(path: Path) -> State:
         raise Unusable(cannot(path, error)) from error
     if not stat.S_ISREG(found.st_mode):
         raise Unusable(f"{path.name} is no file; move it away")
-    if Mark(found.st_dev, found.st_ino) in _OPEN.values():
-        return "ours"
-    return _judged(path, _head(path))
+    mark = Mark(found.st_dev, found.st_ino)
+    known = next((whose for opened_, whose in _OPEN.values() if opened_ == mark), None)
+    if known is None:
+        return _judged(path, _head(path), owner)
+    if known != owner:
+        raise Anothers(f"{path.name} is the index of other folders")
+    return "ours"
 
 
-def opened(path: Path) -> "tuple[apsw.Connection, Mark] | None":
-    """A connection to a file of ours, and which file that is; None where it was replaced meanwhile. Under OPENING."""
+def is_anothers(path: Path, owner: int) -> bool:
+    """Whether the index of another corpus stands there."""
+    try:
+        with OPENING:
+            state(path, owner)
+    except Unusable as error:
+        return isinstance(error, Anothers)
+    return False
+
+
+def opened(path: Path, owner: int) -> "tuple[apsw.Connection, Mark] | None":
+    """A connection to a file of ours, and which file that is; None where that must be tried again. Under OPENING."""
     import apsw  # noqa: PLC0415 - whoever needs none does not pay for it
 
     mark = marked(path)
@@ -86,10 +105,16 @@ def opened(path: Path) -> "tuple[apsw.Connection, Mark] | None":
     if mark is None or marked(path) != mark:
         connection.close()
         return None
-    _OPEN[connection] = mark
+    _OPEN[connection] = (mark, owner)
     try:
         connection.execute(SETTINGS).fetchall()
         connection.execute(KEPT).fetchall()
+        if connection.pragma("user_version") != owner:
+            closed(connection)
+            return None
+    except apsw.BusyError:  # somebody begins it; who comes to a new file together waits for no log
+        closed(connection)
+        return None
     except BaseException:
         closed(connection)
         raise
@@ -105,7 +130,7 @@ def closed(connection: "apsw.Connection") -> None:
     _OPEN.pop(connection, None)
 
 
-def begun(path: Path) -> None:
+def begun(path: Path, owner: int) -> None:
     """A new file with empty tables, in place of what is there. Call it under OPENING and the lock of writers.
 
     The tables come in one transaction of the older journal, so that whatever stands there after a kill is empty or
@@ -119,7 +144,7 @@ def begun(path: Path) -> None:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
     connection = apsw.Connection(str(path.parent.resolve() / path.name), flags=flags)
     try:
-        connection.execute(f"BEGIN IMMEDIATE; {TABLES} COMMIT").fetchall()
+        connection.execute(f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {owner:d}; COMMIT").fetchall()
     finally:
         connection.close(True)  # noqa: FBT003 - as above
 
@@ -162,13 +187,17 @@ def unwritten() -> "apsw.Connection":
     return connection
 
 
-def _judged(path: Path, head: bytes) -> State:
+def _judged(path: Path, head: bytes, owner: int) -> State:
     if not head:
         return "none"  # begun by somebody a moment ago, or killed there
     number = int.from_bytes(head[ID_AT], "big")
     if not head.startswith(BEGINNING) or number >> 8 != OURS >> 8:
         raise Unusable(f"{path.name} is not ours; move it away")
-    return "ours" if number == OURS else "older"
+    if number != OURS:
+        return "older"
+    if int.from_bytes(head[OWNER_AT], "big") != owner:
+        raise Anothers(f"{path.name} is the index of other folders")
+    return "ours"
 
 
 def _head(path: Path) -> bytes:

@@ -1,7 +1,7 @@
 """The nodes of graph.db, as they are told. Keys are numbers of this file alone and never leave this room."""
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 FOLDERS: dict[NodeKind, str] = {each: f"{each}s" for each in NODES} | {"capability": "capabilities"}
 """Where things of a kind stand, which is also how two that share a name are told apart."""
 BY_KEY = """
-SELECT key, id, node, kind, title, path, layer, stability, deprecated
-FROM nodes WHERE key IN (SELECT value FROM json_each(?))
+SELECT nodes.key, nodes.id, node, kind, title, nodes.path, layer, stability, deprecated
+FROM json_each(?) CROSS JOIN nodes ON nodes.key = value
 """
 BY_NAME = """
 SELECT nodes.key FROM names JOIN nodes ON nodes.key = names.key
@@ -41,17 +41,14 @@ def place_of(node: Node) -> tuple[str, int]:
     return node.id, NODES.index(node.node)
 
 
-def told(row: Sequence[Any]) -> Node:
-    """A node from the columns of BY_KEY."""
-    _key, id_, node, kind, title, path, layer, stability, deprecated = row
-    return Node(
-        id=id_, node=node, kind=kind, title=title, path=path, layer=layer, stability=stability, deprecated=deprecated
-    )
-
-
 def by_keys(db: "apsw.Connection", keys: Iterable[int]) -> dict[int, Node]:
     """Nodes by their keys. A key that nobody has any more is left out."""
-    return {row[0]: told(row) for row in db.execute(BY_KEY, (packed(keys),))}
+    return {
+        key: Node(
+            id=id_, node=node, kind=kind, title=title, path=path, layer=layer, stability=stability, deprecated=old
+        )
+        for key, id_, node, kind, title, path, layer, stability, old in db.execute(BY_KEY, (packed(sorted(keys)),))
+    }
 
 
 def key_of(db: "apsw.Connection", node: Node) -> int | None:

@@ -4,13 +4,13 @@ from typing import Final
 
 from keisei.records.sage import EdgeKind, NodeKind
 
-OURS: Final = 0x6B656932
+OURS: Final = 0x6B656933
 """The file's application id: who wrote it, and in which layout. Another layout is another number."""
 CROWD: Final = 64
-"""A domain or a field that more than this many share relates nobody."""
+"""A domain, a field or a shape that more than this many share relates nobody."""
 NODES: Final[tuple[NodeKind, ...]] = ("atom", "capability", "role", "skill", "workflow", "task-type", "rule")
 """In this order a name that two things share is given away; `names.turn` is the place in it."""
-EDGES: Final[tuple[EdgeKind, ...]] = ("related", "body", "uses", "lineage", "domain", "feeds", "together")
+EDGES: Final[tuple[EdgeKind, ...]] = ("related", "body", "uses", "lineage", "domain", "feeds", "supplies", "together")
 
 TABLES: Final = f"""
 CREATE TABLE nodes (
@@ -54,8 +54,12 @@ CREATE TABLE fields (
     side TEXT NOT NULL, field TEXT NOT NULL, sha TEXT NOT NULL, always INTEGER NOT NULL, PRIMARY KEY (side, field, sha)
 ) WITHOUT ROWID, STRICT;
 CREATE INDEX fields_sha ON fields (sha);
-CREATE TABLE feeds (gives TEXT NOT NULL, takes TEXT NOT NULL, PRIMARY KEY (gives, takes)) WITHOUT ROWID, STRICT;
-CREATE INDEX feeds_takes ON feeds (takes);
+
+-- which shape that is given serves which that is taken; `kind` is that of the edge
+CREATE TABLE flows (
+    gives TEXT NOT NULL, takes TEXT NOT NULL, kind TEXT NOT NULL, PRIMARY KEY (gives, takes, kind)
+) WITHOUT ROWID, STRICT;
+CREATE INDEX flows_takes ON flows (takes);
 
 -- atoms of one pipe run: in how many runs; each pair stands here both ways round
 CREATE TABLE pairs (
@@ -73,16 +77,18 @@ SELECT one.key, other.key, 'domain' FROM touches AS one
 JOIN touches AS other ON other.domain = one.domain AND other.key <> one.key
 WHERE NOT EXISTS (SELECT 1 FROM touches AS all_ WHERE all_.domain = one.domain LIMIT 1 OFFSET {CROWD})
 UNION ALL
-SELECT giver.key, taker.key, 'feeds' FROM nodes AS giver
-JOIN feeds ON feeds.gives = giver.gives
-JOIN nodes AS taker ON taker.takes = feeds.takes AND taker.key <> giver.key
+SELECT giver.key, taker.key, flows.kind FROM nodes AS giver
+JOIN flows ON flows.gives = giver.gives
+JOIN nodes AS taker ON taker.takes = flows.takes AND taker.key <> giver.key
+WHERE NOT EXISTS (SELECT 1 FROM nodes AS all_ WHERE all_.gives = flows.gives LIMIT 1 OFFSET {CROWD})
+AND NOT EXISTS (SELECT 1 FROM nodes AS all_ WHERE all_.takes = flows.takes LIMIT 1 OFFSET {CROWD})
 UNION ALL
 SELECT one.key, other.key, 'together' FROM pairs
 JOIN nodes AS one ON one.name = pairs.first AND +one.node = 'atom'
 JOIN nodes AS other ON other.name = pairs.second AND +other.node = 'atom';
 
 CREATE VIRTUAL TABLE texts USING fts5(
-    name, keywords, title, body, fields, tokenize = "porter unicode61 remove_diacritics 2", prefix = '2 3'
+    name, keywords, title, body, fields, tokenize = "porter unicode61 remove_diacritics 2"
 );
 CREATE VIRTUAL TABLE terms USING fts5vocab(texts, 'row');
 PRAGMA application_id = {OURS};

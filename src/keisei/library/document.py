@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from datetime import date, datetime, time
 from functools import cached_property
 from importlib import import_module
@@ -16,6 +17,7 @@ from keisei.records.problem import Problem
 Format = Literal["toml", "json", "yaml"]
 SUFFIXES: dict[str, Format] = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 LARGEST = 2**53 - 1
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Document:
@@ -127,16 +129,19 @@ def _is_plain(value: object, depth: int) -> bool:
     """Whether it is JSON's as it stands, which almost all data are; no place is kept in mind for that."""
     if depth < 0:
         return False
-    if isinstance(value, str):
-        return value.isascii() or not _half_surrogate(value)
     if isinstance(value, dict):
-        for key, item in value.items():
-            if not (isinstance(key, str) and _is_plain(key, depth) and _is_plain(item, depth - 1)):
+        for key in value:
+            if not (isinstance(key, str) and (key.isascii() or not _half_surrogate(key))):
                 return False
-        return True
-    if isinstance(value, list):
-        return all(_is_plain(item, depth - 1) for item in value)
-    return (value is None or isinstance(value, int | float)) and _unsayable(value) is None
+        items: Iterable[object] = value.values()
+    elif isinstance(value, list):
+        items = value
+    else:
+        return (value is None or isinstance(value, str | int | float)) and _unsayable(value) is None
+    for item in items:
+        if not (isinstance(item, str) and item.isascii() and depth > 0) and not _is_plain(item, depth - 1):
+            return False
+    return True
 
 
 def _unsayable(value: object) -> tuple[str, str] | None:
@@ -151,7 +156,7 @@ def _unsayable(value: object) -> tuple[str, str] | None:
 
 
 def _half_surrogate(text: str) -> bool:
-    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)
+    return not text.isascii() and SURROGATE.search(text) is not None
 
 
 def parse(source: Source) -> Document:

@@ -28,7 +28,7 @@ from keisei.library.leaf_text import (
     whole,
     words_of,
 )
-from keisei.library.package import Package, Read
+from keisei.library.package import Package
 from keisei.library.shelf import Found
 from keisei.library.source import read_source, shown_path
 from keisei.records.atom import AtomManifest
@@ -43,15 +43,15 @@ Reading = tuple[Leaf, tuple[str, ...]]
 """A leaf, and every file it was read from, absolute."""
 
 
-def read_atom_leaf(package: Package, verb: str, read: Read = read_source) -> Reading:
+def read_atom_leaf(package: Package, verb: str) -> Reading:
     """One atom: its page, and what its schemas say. Raises AuthorError exactly where a list of atoms has no row for it.
 
     A schema that cannot be used is None; its file is told all the same, so that it is noticed when it can.
     """
     package.found()
-    atom = placed(package, verb, read)
+    atom = placed(package, verb, read_source)
     manifest = atom.manifest
-    sides = [read_side(package.atoms, each.schema, read) for each in (manifest.input, manifest.output)]
+    sides = [read_side(package.atoms, each.schema) for each in (manifest.input, manifest.output)]
     files = (f"{package.atoms}/{verb}.md", *sides[0].files, *sides[1].files)
     return _atom(atom, *sides), tuple(dict.fromkeys(files))
 

@@ -164,9 +164,10 @@ def _rule(found: Found) -> tuple[Leaf]:
 
 
 def _rule_names(found: Found) -> tuple[str, ...]:
-    """Its name, its file, and its number in both spellings that links use."""
+    """Its name, its file, and its number in the spellings that links and people use."""
     others = sorted(name for name in rule_names(found.path) - {found.name} if len(name) <= WORD)[:MOST_WORDS]
-    numbers = [each for name in others for each in (name, name.replace("RULE ", "rule "))]
+    spellings = ("RULE ", "rule ", "RULE-")
+    numbers = [name.replace("RULE ", spelling) for name in others for spelling in spellings]
     folder = [f"rules/{name}" for name in (*numbers, f"{found.name}.md")]
     return tuple(dict.fromkeys((*names_of("rule", found.name), *numbers, f"{found.name}.md", *folder)))
 

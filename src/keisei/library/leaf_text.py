@@ -11,11 +11,12 @@ TITLE, WORD = 300, 200
 """Characters of a line, and of a keyword, a name or a facet."""
 BODY, FIELDS = 256 * 1024, 64 * 1024
 """Bytes of a text, and of what schemas and tables say."""
-MOST_WORDS, MOST_LINKS, MOST_FACETS = 100, 200, 100
+MOST_WORDS, MOST_LINKS, MOST_FACETS = 100, 1000, 100
 """Keywords, links of one kind, and facets; a facet has as many values as a thing has keywords."""
 UNSEEN = 1000
 """Words that are looked at for those."""
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that control, break lines unseen or turn the direction, and halves of others."""
 HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 FOLDERS: dict[NodeKind, str] = {
     "atom": "atoms",
@@ -43,7 +44,8 @@ def whole(text: str, most: int = BODY) -> str:
 
 def line(text: str | None, most: int = TITLE) -> str:
     """A text as one line, cut where it is long."""
-    words = " ".join(clean(text or "").split())
+    text = text or ""
+    words = " ".join((text if text.isprintable() else clean(text)).split())
     return words if len(words) <= most else words[: most - 1] + "…"
 
 
@@ -71,12 +73,12 @@ def facets_of(taxonomy: Facets | None) -> dict[str, tuple[str, ...]]:
 
 def links_of(targets: dict[LinkKind, Iterable[str | None]]) -> tuple[Link, ...]:
     """What something leads to, by the kind of link, each target once. What is too long to be a name leads nowhere."""
-    return tuple(Link(kind, target) for kind, named in targets.items() for target in _named(named))
+    return tuple([Link(kind, target) for kind, named in targets.items() for target in _named(named)])
 
 
-def _named(targets: Iterable[str | None]) -> Iterable[str]:
-    found = dict.fromkeys(line(target, WORD + 1) for target in islice(targets, UNSEEN) if target)
-    return islice((target for target in found if 0 < len(target) <= WORD), MOST_LINKS)
+def _named(targets: Iterable[str | None]) -> list[str]:
+    found = dict.fromkeys([line(target, WORD + 1) for target in islice(targets, UNSEEN) if target])
+    return [target for target in found if 0 < len(target) <= WORD][:MOST_LINKS]
 
 
 def names_of(node: NodeKind, *names: str) -> tuple[str, ...]:

@@ -26,12 +26,32 @@ class Source(NamedTuple):
 
 def read_source(path: Path) -> Source:
     """The file as UTF-8 text. Raises AuthorError; never hangs on a pipe or a device, never reads past the limit."""
-    shown = shown_path(path)
-    raw = _read(path, shown)
+    raw, shown = read_raw(path), shown_path(path)
     return Source(path, shown, raw, _decoded(raw, shown))
 
 
-def shown_path(path: Path) -> str:
+def read_raw(path: Path | str, flags: int = 0) -> bytes:
+    """The bytes of a regular file, whatever they mean. Raises AuthorError as `read_source` does."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | flags)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, _reason(error)) from error
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise _unreadable(path, "it is not a regular file")
+        raw = _upto(handle, LIMIT + 1, found.st_size)
+    except OSError as error:
+        raise _unreadable(path, _reason(error)) from error
+    finally:
+        os.close(handle)
+    if len(raw) > LIMIT:
+        message = f"larger than {LIMIT // 1024} KiB, the limit of an authored file"
+        raise AuthorError([Problem(code="too-large", path=shown_path(path), message=message)])
+    return raw
+
+
+def shown_path(path: Path | str) -> str:
     """A path as messages name it."""
     absolute = os.path.abspath(path)  # noqa: PTH100 - resolve() would follow the symlink that is complained of
     try:
@@ -61,30 +81,14 @@ def is_folder(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112 - as above
 
 
-def _read(path: Path, shown: str) -> bytes:
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except (OSError, ValueError) as error:
-        raise _unreadable(shown, _reason(error)) from error
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _unreadable(shown, "it is not a regular file")
-        raw = _upto(handle, LIMIT + 1)
-    except OSError as error:
-        raise _unreadable(shown, _reason(error)) from error
-    finally:
-        os.close(handle)
-    if len(raw) > LIMIT:
-        message = f"larger than {LIMIT // 1024} KiB, the limit of an authored file"
-        raise AuthorError([Problem(code="too-large", path=shown, message=message)])
-    return raw
-
-
-def _upto(handle: int, limit: int) -> bytes:
-    parts: list[bytes] = []
-    while limit > 0 and (part := os.read(handle, min(limit, PART))):
+def _upto(handle: int, limit: int, size: int) -> bytes:
+    """What a file holds; only where that is not as much as was said, the end is looked for."""
+    raw = os.read(handle, min(limit, PART))
+    if len(raw) == size:
+        return raw
+    parts = [raw]
+    while part := os.read(handle, min(limit - sum(map(len, parts)), PART)):
         parts.append(part)
-        limit -= len(part)
     return b"".join(parts)
 
 
@@ -95,8 +99,8 @@ def _reason(error: Exception) -> str:
     return (text or str(error)).lower()
 
 
-def _unreadable(shown: str, reason: str) -> AuthorError:
-    return AuthorError([Problem(code="unreadable", path=shown, message=f"cannot be read: {reason}")])
+def _unreadable(path: Path | str, reason: str) -> AuthorError:
+    return AuthorError([Problem(code="unreadable", path=shown_path(path), message=f"cannot be read: {reason}")])
 
 
 def _decoded(raw: bytes, shown: str) -> str:

@@ -9,8 +9,9 @@ NodeKind = Literal["atom", "capability", "role", "skill", "workflow", "task-type
 LinkKind = Literal["related", "body", "uses", "lineage"]
 """Edges that somebody wrote down: `related` in the frontmatter, a link in the text, a name in a field of its own (a
 role's capabilities), the things it was made from."""
-EdgeKind = Literal["related", "body", "uses", "lineage", "domain", "feeds", "together"]
-"""And those that follow: a shared effect domain, an output that fits an input, use in one pipe."""
+EdgeKind = Literal["related", "body", "uses", "lineage", "domain", "feeds", "supplies", "together"]
+"""And those that follow: a shared effect domain, an output that fits an input, one that has all that an input requires,
+use in one pipe."""
 Direction = Literal["out", "in", "both"]
 PictureForm = Literal["graphml", "dot", "mermaid", "json", "svg"]
 
@@ -62,7 +63,7 @@ class Leaf(Struct, frozen=True, kw_only=True):
     """Of an atom: its bundled output schema."""
 
 
-class Node(Struct, frozen=True, kw_only=True):
+class Node(Struct, frozen=True, kw_only=True, gc=False):
     """One authored thing, as it is told."""
 
     id: str
@@ -103,9 +104,11 @@ class Findings(Struct, frozen=True, kw_only=True):
     """The best first."""
     repaired: dict[str, tuple[str, ...]]
     """Words that nobody wrote, and those that were looked for instead."""
+    unknown: tuple[str, ...] = ()
+    """Words that nobody wrote and that resemble none, so that they were not looked for."""
 
 
-class Ranked(Struct, frozen=True, kw_only=True):
+class Ranked(Struct, frozen=True, kw_only=True, gc=False):
     """One place of a ranking."""
 
     node: Node

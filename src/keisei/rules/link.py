@@ -5,16 +5,20 @@ Every character is looked at a bounded number of times, whatever the text is.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from urllib.parse import unquote
 
 MOST, LONGEST = 1000, 200
 """Targets of one text that are kept, and characters of one; a longer one is nothing's name."""
 TAB, CODE_INDENT = 4, 4
+CODE = ("`", "~~~", " " * CODE_INDENT, "\t", "\r")
+"""Without any of these a text holds no code."""
 
 # What a scan may run over ends at what starts the next one, so that no two scans of a pattern share a character.
+WIKI = re.compile(r"\[\[(?P<wiki>[^\[\]\n]++)\]\]")
 INLINE = re.compile(
-    r"""
-      \[\[ (?P<wiki>[^\[\]\n]++) \]\]
+    rf"""
+      {WIKI.pattern}
     | \]\( [ \t]*+ (?: <(?P<angled>[^<>\n]++)> | (?P<plain>[^\s()<>]++) )
       [ \t]*+ (?: "[^"\n]*+" | '[^'\n]*+' )? [ \t]*+ \)
     | [\[\]]
@@ -37,6 +41,8 @@ def body_links(text: str, beside: str | None = "rules/") -> list[str]:
     `x/SKILL.md` is `skills/x`; one to another file beside the text is `beside` with its stem, and nothing where that is
     None. Addresses, absolute paths, places of the same text and other files are nothing.
     """
+    if "](" not in text and not any(mark in text for mark in CODE):
+        return list(islice(dict.fromkeys(filter(None, map(link_target, WIKI.findall(text)))), MOST))
     found: dict[str, None] = {}
     if "[[" in text or "](" in text:
         for target in (each for block in _blocks(text) for each in _targets(block, beside)):

@@ -83,6 +83,13 @@ def mended(word: str) -> Iterator[str]:
                 yield begin + ending
 
 
+def bare(word: str) -> Iterator[str]:
+    """A word without the ending that it has, where enough is left: `eivdence`, `eivd`."""
+    for ending in ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= ONE:
+            yield word.removesuffix(ending)
+
+
 def _is_like(one: str, other: str, most: int) -> bool:
     """Whether two words are not the same and near enough. Their letters alone tell most of the others apart."""
     return (

@@ -43,11 +43,17 @@ class Query(NamedTuple):
     said: str
     """The text itself in one line, as a name would be written; without what no text can hold."""
     words: tuple[Word, ...]
-    """What is looked for, in the order of the text, once each. None: everything is meant."""
+    """What is looked for, in the order of the text, once each."""
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing was typed, so that everything is meant. A sign without a letter or digit means nothing."""
+        return not self.said
 
 
 def query_of(text: str) -> Query:
     """The words of a text, whatever it is. Long texts are cut; small words count only where there are no others."""
+    text = text.lstrip()
     cut = unicodedata.normalize("NFKC", text[:LONGEST])[:LONGEST]
     runs = ["".join(run) for is_letter, run in groupby(cut, _is_letter) if is_letter]
     open_at = len(runs) - 1 if cut and _is_letter(cut[-1]) and len(text) <= LONGEST else -1
@@ -73,4 +79,4 @@ def _is_letter(letter: str) -> bool:
 def _parts(run: str) -> tuple[str, ...]:
     """The pieces of a word that mixes capitals or digits with letters. A word of other alphabets is one piece."""
     found = _PART.findall(run) if run.isascii() else []
-    return tuple(each.lower() for each in found) if len(found) > 1 else ()
+    return tuple(each.lower() for each in found[:MOST_WORDS]) if len(found) > 1 else ()

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
@@ -50,6 +51,7 @@ class AtomRuntime:
     ) -> None:
         """`actor` calls, or the attempt this process runs in. `find_sage` opens what searches the same atoms."""
         self._find_sage = find_sage
+        self._turn = threading.Lock()
         self.settings, self.shelf, self.home = settings, shelf, home
         self.actor = actor if self.attempt_id is None else f"attempt:{self.attempt_id}"
         self.most = most
@@ -80,12 +82,15 @@ class AtomRuntime:
 
         return SqliteTransformCache(self.home.folder / CACHE)
 
-    @cached_property
+    @property
     def sage(self) -> "Sage":
         """What finds atoms by words."""
-        if self._find_sage is None:
-            raise OperatorError("this runtime searches nothing", "open it with `open_runtime`")
-        return self._find_sage()
+        with self._turn:
+            if "_sage" not in self.__dict__:
+                if self._find_sage is None:
+                    raise OperatorError("this runtime searches nothing", "open it with `open_runtime`")
+                self._sage = self._find_sage()
+            return self._sage
 
     @cached_property
     def tools(self) -> Tools:
@@ -126,7 +131,7 @@ class AtomRuntime:
     def close(self) -> None:
         """End the processes and give back the store."""
         opened = self.__dict__
-        for name in ("crew", "cache", "sage", "store"):
+        for name in ("crew", "cache", "_sage", "store"):
             if name in opened:
                 opened.pop(name).close()
 

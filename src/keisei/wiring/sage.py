@@ -2,16 +2,17 @@
 
 import hashlib
 import json
-import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
 from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeVar
 
-from keisei.graph.vault import FILE, Batch, Vault
-from keisei.records.error import KeiseiError
+from keisei.graph.vault import FILE, Batch, Begun, Vault
+from keisei.graph.vault_file import is_anothers
 from keisei.records.sage import (
     Ancestor,
     Direction,
@@ -26,10 +27,12 @@ from keisei.records.sage import (
     Ranked,
 )
 from keisei.settings import Settings
-from keisei.wiring.sage_refresh import Refreshed, Refresher, again
+from keisei.wiring.atom_walk import find_index
+from keisei.wiring.sage_refresh import Refreshed, Refresher
 from keisei.wiring.sage_scan import Corpus
 
 if TYPE_CHECKING:
+    from keisei.engine.ports import Store
     from keisei.records.pipe_run import PipeRun
 
 T = TypeVar("T")
@@ -39,8 +42,8 @@ LINKED: Final[tuple[EdgeKind, ...]] = ("related", "body")
 """The edges that rank: links that somebody wrote into a text or its frontmatter."""
 WRITTEN: Final[tuple[EdgeKind, ...]] = ("related", "body", "uses", "lineage")
 """The edges that relate unless others are named: everything that somebody wrote down."""
-CORPUS: Final = "corpus"
-"""The fact that tells whose index a file is."""
+TRIES: Final = 4
+"""How often a question is asked while somebody deletes the index."""
 RUNS: Final = "pipe runs"
 MOST_RUNS: Final = 2000
 """Pipe runs that are looked at, the newest."""
@@ -51,10 +54,13 @@ WIDEST: Final = 64
 class Sage:
     """What is authored, found, ranked, related and drawn. Any thread may ask."""
 
-    def __init__(self, corpus: Corpus, vault: Vault, home: "_Home", *, fresh: bool = True) -> None:
-        """`fresh`: every question looks first whether something changed."""
+    def __init__(
+        self, corpus: Corpus, vault: Vault, runs: "_Runs", *, fresh: bool = True, why: str | None = None
+    ) -> None:
+        """`fresh`: every question looks first whether something changed. `why`: there is no place for an index."""
+        self._why = why
         self.vault = vault
-        self._corpus, self._home, self._fresh = corpus, home, fresh
+        self._corpus, self._runs, self._fresh = corpus, runs, fresh
         self._refresher = Refresher(corpus, vault)
 
     def refresh(self, paths: Sequence[str] | None = None) -> Refreshed:
@@ -91,7 +97,7 @@ class Sage:
         self,
         name: str,
         *,
-        depth: int = 1,
+        depth: int = 2,
         edges: Collection[EdgeKind] = WRITTEN,
         nodes: Collection[NodeKind] = (),
         direction: Direction = "both",
@@ -120,11 +126,12 @@ class Sage:
         question = partial(picture, depth=depth, edges=edges, nodes=nodes, direction=direction, most=most)
         return self._asked(lambda db: question(db, find(db, name)), edges)
 
-    def drawn(self, picture: Picture, form: PictureForm) -> str:
-        """A picture as text."""
-        from keisei.rules.drawing import drawn  # noqa: PLC0415 - as above
+    def drawn(self, picture: Picture, form: PictureForm) -> tuple[str, Picture]:
+        """A picture as text, and what of it is there: of a large one, a form may hold a part only."""
+        from keisei.rules.drawing import drawn, kept  # noqa: PLC0415 - as above
 
-        return drawn(picture, form)
+        part = kept(picture, form)
+        return drawn(part, form), part
 
     def facets(self, wanted: Mapping[str, str], nodes: Collection[NodeKind] = ()) -> list[Node]:
         """Everything whose taxonomy says all that is wanted. Raises OperatorError for an unknown facet."""
@@ -168,6 +175,11 @@ class Sage:
         """Where the index is kept; None where it is in memory."""
         return None if self.vault.in_memory else self.vault.path
 
+    @property
+    def why(self) -> str | None:
+        """Why the index is in memory, in words; None where it is kept."""
+        return self.vault.why or self._why
+
     def watched(self) -> list[str]:
         """The folders in which something may change."""
         return self._corpus.watched()
@@ -183,27 +195,37 @@ class Sage:
         self.close()
 
     def _asked(self, question: Callable[[Any], T], edges: Collection[EdgeKind] = ()) -> T:
-        """The answer from one state of the index, up to date where that is wanted."""
+        """The answer from one state of the index, up to date where that is wanted, whole in any case."""
+        looks = self._fresh
+        for left in reversed(range(TRIES)):
+            if not left:  # somebody deletes it, or writes to it, again and again
+                self._forsake()
+            with suppress(Begun):
+                if looks:
+                    self.refresh()
+                if "together" in edges:
+                    self._look_at_runs()
+                with self.vault.reading() as db:
+                    if not left or self._refresher.has_seen(db, db.pragma("data_version")):
+                        return question(db)
+            looks = True
+        raise AssertionError("what is in memory is nobody else's")
 
-        def answered() -> T:
-            if self._fresh:
-                self.refresh()
-            if "together" in edges:
-                self._look_at_runs()
-            with self.vault.reading() as db:
-                return question(db)
-
-        return again(answered)
+    def _forsake(self) -> None:
+        """Leave the file to others, and have an index in memory from now on."""
+        self.close()
+        self._why = "others write to it all the time"
+        self.vault = Vault(None)
+        self._refresher = Refresher(self._corpus, self.vault)
 
     def _look_at_runs(self) -> None:
-        """Count which atoms were used in one pipe, where that is not known yet. Without a store there are no runs."""
-        runs = self._home.runs()
-        digest = hashlib.sha256("\n".join(f"{run.run_id} {run.definition_sha}" for run in runs).encode()).hexdigest()
-        if self.vault.fact(RUNS) == digest:
+        """Count which atoms were used in one pipe, where that is not known yet. Raises what the store raises."""
+        mark = self._runs.mark()
+        if self.vault.fact(RUNS) == mark:
             return
         with self.vault.lock():
-            self.vault.apply(Batch({}, frozenset(), _pairs(runs)))
-            self.vault.set_fact(RUNS, digest)
+            self.vault.apply(Batch({}, frozenset(), _pairs(self._runs.newest())))
+            self.vault.set_fact(RUNS, mark)
 
 
 def _pairs(runs: "Sequence[PipeRun]") -> dict[tuple[str, str], int]:
@@ -217,27 +239,36 @@ def _pairs(runs: "Sequence[PipeRun]") -> dict[tuple[str, str], int]:
     return dict(found)
 
 
-class _Home(NamedTuple):
+class _Runs(NamedTuple):
     """Where pipe runs are looked for."""
 
     settings: Settings
     start: Path
 
-    def runs(self) -> "list[PipeRun]":
-        """The newest pipe runs; none where there is no store."""
+    def mark(self) -> str:
+        """What is another when there is another run, or one of them is another."""
+        with self._store() as store:
+            if store is None:
+                return ""
+            newest = [run.run_id for run in store.pipe_runs(1)]
+            return json.dumps([*newest, *store.old_runs(datetime.max.replace(tzinfo=UTC))])
+
+    def newest(self) -> "list[PipeRun]":
+        """The newest of them."""
+        with self._store() as store:
+            return [] if store is None else store.pipe_runs(MOST_RUNS)
+
+    @contextmanager
+    def _store(self) -> "Iterator[Store | None]":
+        """The project's store; None where nothing was ever kept. Raises OperatorError, WorldFault, AuthorError."""
         from keisei.wiring.store import open_home_store, project_home  # noqa: PLC0415 - few questions need it
 
-        try:
-            home = project_home(self.settings, self.start)
-            if not self.settings.database_url and not (home.folder / "state.db").exists():
-                return []
-            store = open_home_store(self.settings, home)
-        except KeiseiError:
-            return []
-        try:
-            return store.pipe_runs(MOST_RUNS)
-        finally:
-            store.close()
+        home = project_home(self.settings, self.start)
+        if not self.settings.database_url and not (home.folder / "state.db").exists():
+            yield None
+            return
+        with closing(open_home_store(self.settings, home)) as store:
+            yield store
 
 
 def open_sage(
@@ -250,49 +281,17 @@ def open_sage(
 ) -> Sage:
     """What is authored around a folder, or below roots and nowhere else. Raises OperatorError for what is no folder."""
     corpus = Corpus(settings, roots=roots, kit_root=kit_root, start=start)
-    return Sage(corpus, _vault(_state_folder(settings, start), corpus), _Home(settings, start), fresh=fresh)
+    index, runs = find_index(settings, start), _Runs(settings, start)
+    if index is None:
+        why = "there is no home for state, or keisei.toml cannot be read"
+        return Sage(corpus, Vault(None), runs, fresh=fresh, why=why)
+    return Sage(corpus, _vault(index.parent, corpus, is_usual=not roots and kit_root is None), runs, fresh=fresh)
 
 
-def _state_folder(settings: Settings, start: Path) -> Path | None:
-    from keisei.wiring.atom_walk import find_index  # noqa: PLC0415 - it alone knows how a project is called
-
-    index = find_index(settings, start)
-    return None if index is None else index.parent
-
-
-def _vault(folder: Path | None, corpus: Corpus) -> Vault:
-    """The index of this corpus: graph.db, unless that is another's who is still there. Two must not share one."""
-    if folder is None:
-        return Vault(None)
-    own = json.dumps(corpus.folders)
-    vault = Vault(folder / FILE)
-    if _is_for(vault, own):
-        return vault
-    vault.close()
-    mark = hashlib.sha256(own.encode("utf-8", "surrogateescape")).hexdigest()[:12]
-    vault = Vault(folder / f"graph-{mark}.db")
-    _is_for(vault, own)
-    return vault
-
-
-def _is_for(vault: Vault, own: str) -> bool:
-    """Whether an index is this corpus's; one that is nobody's, or of folders that are gone, is from now on."""
-    whose = vault.fact(CORPUS)
-    if whose == own:
-        return True
-    if whose is not None and _is_alive(whose):
-        return False
-    with vault.lock():
-        whose = vault.fact(CORPUS)
-        if whose is None or not _is_alive(whose):
-            vault.set_fact(CORPUS, own)
-            return True
-    return whose == own
-
-
-def _is_alive(whose: str) -> bool:
-    try:
-        folders = json.loads(whose)
-        return all(os.path.isdir(folder) for folder in folders[:1])  # noqa: PTH112 - never raises
-    except (ValueError, TypeError, LookupError):
-        return False
+def _vault(folder: Path, corpus: Corpus, *, is_usual: bool) -> Vault:
+    """The index of this corpus and of no other: graph.db where it is the usual one and nobody else has that name."""
+    digest = hashlib.sha256("\0".join(corpus.places).encode("utf-8", "surrogateescape")).digest()
+    owner = int.from_bytes(digest[:4], "big") >> 1 or 1
+    if is_usual and not is_anothers(folder / FILE, owner):
+        return Vault(folder / FILE, owner)
+    return Vault(folder / f"graph-{digest.hex()[:12]}.db", owner)

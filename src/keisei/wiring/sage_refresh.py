@@ -1,12 +1,16 @@
 """The index brought up to date: what is on disk held against what was read of it, and the difference read and kept."""
 
-import os
+import gc
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from keisei.graph.vault import Batch, Begun, Entry, Key, Known, Vault
+from keisei.library.source import shown_path
 from keisei.records.problem import Problem
 from keisei.wiring.sage_scan import Corpus, Spot, Unit, unit_of
 
@@ -41,6 +45,10 @@ class Refresher:
         with self._turn:
             return again(lambda: self._around(paths) if paths is not None else self._whole())
 
+    def has_seen(self, db: object, version: int) -> bool:
+        """Whether this state of the index is the one that was last brought up to date: others write, too."""
+        return self._memory is not None and self._memory.mark == (db, version)
+
     def _whole(self) -> Refreshed:
         self._units = self._corpus.units()
         memory = self._remembered()
@@ -49,22 +57,26 @@ class Refresher:
         with self._vault.lock():
             self._units = self._corpus.units()
             memory = self._remembered()
-            return self._kept(memory, _difference(self._units, memory, memory.units()))
+            return self._kept(memory, _difference(self._units, memory, memory.units()), None)
 
     def _around(self, paths: Sequence[str]) -> Refreshed:
-        """Where a path stands in nothing that is known, or its folder is gone, another layer may show: then, all."""
+        """All is looked at where a path stands in nothing known, its package is found elsewhere, or others wrote."""
         touched = [unit for unit in self._units if any(unit.holds(path) for path in paths)]
         are_known = all(any(unit.holds(path) for unit in touched) for path in paths)
-        if not are_known or not all(os.path.isdir(unit.folders[0]) for unit in touched):  # noqa: PTH112 - never raises
+        if not are_known or not all(map(self._corpus.is_current, touched)):
             return self._whole()
         keys = [unit.key for unit in touched]
         with self._vault.lock():
-            memory = self._remembered()
-            return self._kept(memory, _difference(touched, memory, keys), keys)
+            before, memory = self._memory, self._remembered()
+            if memory is before:
+                return self._kept(memory, _difference(touched, memory, keys), keys)
+        return self._whole()
 
-    def _kept(self, memory: "_Memory", change: "_Change", units: Iterable[Key] | None = None) -> Refreshed:
-        entries = {spot.key: spot.entry() for spot in change.read}
-        if entries or change.gone:
+    def _kept(self, memory: "_Memory", change: "_Change", units: Iterable[Key] | None) -> Refreshed:
+        """Read and keep what changed; `units` are those that were looked at, None for all."""
+        with _uncollected():
+            entries = {spot.key: spot.entry() for spot in change.read}
+        if not change.is_empty:
             self._vault.apply(Batch(entries, frozenset(change.gone)))
         news = tuple(key for key, entry in entries.items() if _is_news(entry, memory.get(key)))
         memory.update(entries, change.gone)
@@ -72,8 +84,7 @@ class Refresher:
 
     def _remembered(self) -> "_Memory":
         """What the index knows; asked again only where another process wrote to it, or the file is another one."""
-        db = self._vault.db
-        mark = (db, db.pragma("data_version"))
+        mark = self._vault.version()
         if self._memory is None or self._memory.mark != mark:
             self._memory = _Memory(mark, self._vault.known())
         return self._memory
@@ -110,7 +121,8 @@ class _Memory:
             for known in self.of(unit).values()
             if (each := known.problem) is not None
         }
-        return tuple(sorted(told.values(), key=lambda each: (each.path, each.line or 0)))
+        found = sorted(told.values(), key=lambda each: (each.path, each.line or 0))
+        return tuple(replace(each, path=shown_path(Path(each.path))) for each in found)
 
 
 class _Change(NamedTuple):
@@ -136,9 +148,21 @@ def _difference(units: Sequence[Unit], memory: _Memory, own: Iterable[Key]) -> _
     return _Change(read, tuple(key for each in own for key in memory.of(each) if key not in there))
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Many small objects that all stay: looking for circles among them costs a tenth of reading them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def _is_news(entry: Entry, before: Known | None) -> bool:
-    """Whether there is something new to tell: a file that is read again because it is young is none."""
-    return before is None or before.stamp is None or entry.known.stamp != before.stamp
+    """Whether there is something new to tell. Of one that was young when it was read, nobody knows: it is told."""
+    return before is None or before.stamp is None or entry.known[:3] != before[:3]
 
 
 def again(action: Callable[[], T]) -> T:

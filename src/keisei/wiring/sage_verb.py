@@ -35,7 +35,7 @@ def searched(given: dict[str, Any], settings: Settings | None = None) -> dict[st
         for hit in found.hits
     ]
     repaired = {word: list(others) for word, others in found.repaired.items()}
-    return {"hits": hits, "repaired": repaired, "unread": unread}
+    return {"hits": hits, "repaired": repaired, "unknown": list(found.unknown), "unread": unread}
 
 
 def kin(given: dict[str, Any], settings: Settings | None = None) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def kin(given: dict[str, Any], settings: Settings | None = None) -> dict[str, An
     with _desk(settings) as (sage, unread), as_code("UnknownNode", OperatorError):
         found = sage.related(
             given["id"],
-            depth=given.get("depth", 1),
+            depth=given.get("depth", 2),
             edges=_edges(given, WRITTEN),
             nodes=_nodes(given),
             direction=given.get("direction", "both"),
@@ -75,7 +75,7 @@ def drawing(given: dict[str, Any], settings: Settings | None = None) -> dict[str
             direction=given.get("direction", "both"),
             most=given.get("most", 60),
         )
-        text = sage.drawn(found, form)
+        text, found = sage.drawn(found, form)
     if len(text) > LONGEST:
         message = f"the drawing has {len(found.nodes)} things and {len(text)} characters; {LONGEST} are the most"
         raise VerbError("TooLarge", message, "ask for fewer with `most`, or for less `depth` or fewer `edges`")

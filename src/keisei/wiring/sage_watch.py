@@ -4,7 +4,6 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
-from keisei.records.error import WorldFault
 from keisei.wiring.sage import Sage
 from keisei.wiring.sage_refresh import Refreshed
 
@@ -12,7 +11,9 @@ SETTLED_MS: Final = 60
 """Changes that come closer than this are one; also how long a file counts as young, which is then over."""
 STEP_MS: Final = 30
 LOOK_MS: Final = 5000
-"""How often it is looked for folders that appeared or went."""
+"""How often everything is looked at, whatever the system tells: it may watch less than it is asked to."""
+SLOW_S: Final = 1.0
+"""How often, where it watches nothing at all."""
 PASSING: Final = (".pyc", "~", ".swp", ".swx", ".tmp")
 """Endings of files that editors and interpreters make beside authored ones."""
 MANY: Final = 200
@@ -33,11 +34,11 @@ def followed(sage: Sage, stop: threading.Event) -> Iterator[Refreshed]:
 
 
 def _changes(folders: list[str], stop: threading.Event) -> Iterator[set[str]]:
-    """Paths that changed, moment by moment; none where nothing did for a while. Raises WorldFault."""
+    """Paths that changed, moment by moment; none where nothing did for a while, or where nothing can be watched."""
     from watchfiles import watch  # noqa: PLC0415 - only who watches pays for it
 
     if not folders:
-        stop.wait(LOOK_MS / 1000)
+        stop.wait(SLOW_S)
         yield set()
         return
     try:
@@ -54,8 +55,6 @@ def _changes(folders: list[str], stop: threading.Event) -> Iterator[set[str]]:
         ):
             stop.wait(SETTLED_MS / 1000)
             yield {path for _, path in found}
-    except FileNotFoundError:
-        yield set()  # a folder went before it was watched
-    except OSError as error:
-        hint = "raise fs.inotify.max_user_watches, or name fewer folders with --root"
-        raise WorldFault(f"the folders cannot be watched: {(error.strerror or str(error)).lower()}", hint) from error
+    except (OSError, RuntimeError, UnicodeError):  # a folder that went, no watches left, a name that is no text
+        stop.wait(SLOW_S)
+        yield set()

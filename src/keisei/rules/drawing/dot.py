@@ -12,21 +12,30 @@ from keisei.rules.graphviz import label, name
 LONGEST: Final = 60
 TOOLTIP: Final = 200
 """Characters of an id that are drawn, and of a title that is shown when it is pointed at."""
+MANY: Final = 100
+"""More lines are drawn straight, around the start and without words: of many, Graphviz's ranks take it hours."""
+AROUND: Final = "layout=twopi, splines=line, outputorder=edgesfirst"
 
 
 def dot(picture: Picture) -> str:
-    """A digraph. A tie that leads both ways is one edge, with `dir=both`; one without direction has `dir=none`."""
+    """A digraph. A tie that leads both ways is one edge, with `dir=both`; one without direction has `dir=none`.
+
+    An edge's kind is its tooltip, and its label too where edges are few.
+    """
     return "\n".join(_digraph(picture)) + "\n"
 
 
 def _digraph(picture: Picture) -> Iterator[str]:
     yield f"digraph {name(picture.start or '-')} {{"
     more = f"and {picture.left_out} more" if picture.left_out else ""
-    yield f'  graph [rankdir=LR, overlap=false, label="{more}", root={name(picture.start)}];'
+    drawn = lines(picture.ties)
+    few = len(drawn) <= MANY
+    how = "rankdir=LR" if few else AROUND
+    yield f'  graph [{how}, overlap=false, label="{more}", root={name(picture.start)}];'
     yield '  node [style=filled, fontname="sans-serif", fontsize=11];'
     yield '  edge [fontname="sans-serif", fontsize=9];'
     yield from (f"  {name(each.node.id)} [{_look(each, picture.start)}];" for each in picture.nodes)
-    yield from (f"  {name(each.source)} -> {name(each.target)} [{_style(each)}];" for each in lines(picture.ties))
+    yield from (f"  {name(each.source)} -> {name(each.target)} [{_style(each, labelled=few)}];" for each in drawn)
     yield "}"
 
 
@@ -37,6 +46,7 @@ def _look(drawn: Drawn, start: str) -> str:
     return f'{what}, shape={paint.shape}, fillcolor="{paint.fill}", fontcolor="{paint.ink}"{wide}'
 
 
-def _style(line: Line) -> str:
+def _style(line: Line, *, labelled: bool) -> str:
     stroke = STROKES[line.kind]
-    return f'label="{line.kind}", style={stroke.style}, color="{stroke.light}", dir={line.heads}'
+    what = f'label="{line.kind}", ' if labelled else ""
+    return f'{what}tooltip="{line.kind}", style={stroke.style}, color="{stroke.light}", dir={line.heads}'

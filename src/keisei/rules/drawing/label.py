@@ -12,6 +12,9 @@ HEIGHT: Final = 14.0
 NARROW: Final = 7.0
 WIDE: Final = 13.5
 """Of one character of a monospaced font of 11.5 pixels, with some air."""
+MARKS: Final = frozenset({"Mn", "Me", "Cf"})
+"""Characters that stand on others, or cannot be seen."""
+JOINER: Final = "\u200d"
 
 
 def label(name: str) -> str:
@@ -20,13 +23,16 @@ def label(name: str) -> str:
 
 
 def width(text: str) -> float:
-    """Room for that text, in pixels."""
-    return sum(_width(each) for each in text)
+    """Room for that text, in pixels. What is joined to an emoji is one with it."""
+    joined = zip(text, ("", *text), strict=False)
+    return max(sum(_width(each, before) for each, before in joined), NARROW)
 
 
-def _width(character: str) -> float:
+def _width(character: str, before: str) -> float:
     if character.isascii():
         return NARROW
-    if unicodedata.combining(character):
+    if unicodedata.category(character) in MARKS:
         return 0.0
-    return WIDE if unicodedata.east_asian_width(character) in "WF" else NARROW
+    if unicodedata.east_asian_width(character) in "WF":
+        return 0.0 if before == JOINER else WIDE
+    return NARROW

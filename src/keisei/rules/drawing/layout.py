@@ -18,7 +18,9 @@ LARGEST: Final = 15.0
 AIR: Final = 8.0
 """Between two nodes, at least."""
 NEAREST: Final = 80.0
-"""From the start to the first ring, at least."""
+"""From one ring to the next, at least."""
+WEAVE: Final = 90.0
+"""How much further away the first ring is, at most, where many lines cross inside."""
 TURN: Final = 2 * math.pi
 HALVINGS: Final = 12
 """After so many the least radius is known well enough."""
@@ -40,17 +42,19 @@ class Place(NamedTuple):
     """How many steps of the tree lead there."""
 
 
-def layout(picture: Picture) -> dict[str, Place]:
-    """The places by id, in the order of the tree."""
+def layout(picture: Picture, stretch: float = 1.0) -> dict[str, Place]:
+    """The places by id, in the order of the tree; all rings as much larger as asked for."""
     sizes = _sizes(picture)
     if not sizes:
         return {}
     rings = _rings(picture, sizes)
-    angles = _angles(rings, *_needs(rings, sizes, _guess(rings, sizes)))
+    steps = _steps(picture, rings, sizes)
+    angles = _angles(rings, *_needs(rings, sizes, _guess(rings, sizes, steps)))
     places = {}
-    for number, (ring, reach) in enumerate(zip(rings, _reaches(rings, sizes, angles), strict=True)):
+    for number, (ring, reach) in enumerate(zip(rings, _reaches(rings, sizes, angles, steps), strict=True)):
         for name in ring:
-            x, y = reach * math.cos(angles[name]), reach * math.sin(angles[name])
+            far = reach * stretch
+            x, y = far * math.cos(angles[name]), far * math.sin(angles[name])
             places[name] = Place(x, y, sizes[name], angles[name], number)
     return places
 
@@ -91,10 +95,9 @@ def _spread(ring: Iterable[str], near: Mapping[str, set[str]], order: Mapping[st
     return rings
 
 
-def _guess(rings: Sequence[_Ring], sizes: Mapping[str, float]) -> list[float]:
-    """The least radii at which the rings have room for all, were it shared evenly; steps as wide as labels are."""
-    steps = [_step(ring, sizes, first=not number) for number, ring in enumerate(rings)]
-    least = list(accumulate(steps[:-1], initial=0.0))
+def _guess(rings: Sequence[_Ring], sizes: Mapping[str, float], steps: Sequence[float]) -> list[float]:
+    """The least radii at which the rings have room for all, were it shared evenly."""
+    least = list(accumulate(steps, initial=0.0))
     (start,) = rings[0]
     low, high = 0.0, sum(map(_room, sizes.values())) / TURN
     for _ in range(HALVINGS):
@@ -128,11 +131,10 @@ def _angles(rings: Sequence[_Ring], needs: _Turns, inner: _Turns) -> _Turns:
     return {name: begins[name] + widths[name] / 2 for name in begins}
 
 
-def _reaches(rings: Sequence[_Ring], sizes: Mapping[str, float], angles: _Turns) -> list[float]:
+def _reaches(rings: Sequence[_Ring], sizes: Mapping[str, float], angles: _Turns, steps: Sequence[float]) -> list[float]:
     """The radius of every ring."""
     reaches = [0.0]
-    for number, (inner, ring) in enumerate(pairwise(rings)):
-        step = _step(inner, sizes, first=not number)
+    for ring, step in zip(rings[1:], steps, strict=True):
         reaches.append(max(reaches[-1] + step, _radius(list(ring), angles, sizes)))
     return reaches
 
@@ -153,7 +155,18 @@ def _radius(names: Sequence[str], angles: _Turns, sizes: Mapping[str, float]) ->
     return least
 
 
-def _step(names: Iterable[str], sizes: Mapping[str, float], *, first: bool) -> float:
-    """From this ring to the next, so that labels end before it. The start's own label stands below it."""
-    longest = max(sizes[name] + width(label(name)) * (0.5 if first else 1.0) for name in names)
-    return max(longest + LARGEST + 2 * AIR, NEAREST)
+def _steps(picture: Picture, rings: Sequence[_Ring], sizes: Mapping[str, float]) -> list[float]:
+    """From every ring to the next, so that labels end before it. The start's own label stands below it."""
+    steps = []
+    for number, ring in enumerate(rings[:-1]):
+        longest = max(sizes[name] + width(label(name)) * (1.0 if number else 0.5) for name in ring)
+        nearest = NEAREST if number else NEAREST + _weave(picture, rings[1])
+        steps.append(max(longest + LARGEST + 2 * AIR, nearest))
+    return steps
+
+
+def _weave(picture: Picture, ring: _Ring) -> float:
+    inside = {
+        frozenset((each.source, each.target)) for each in picture.ties if {each.source, each.target} <= ring.keys()
+    }
+    return min(float(len(inside)), WEAVE)

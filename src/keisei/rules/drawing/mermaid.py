@@ -16,17 +16,24 @@ MOST_TEXT: Final = 50_000
 """What Mermaid draws; a page can allow more, a diagram cannot."""
 LONGEST: Final = 50
 """Characters of an id that are drawn."""
-STROKES: Final[dict[EdgeKind, tuple[str, str]]] = {"body": ("-.-", "-.->"), "uses": ("===", "==>")}
+STROKES: Final[dict[EdgeKind, tuple[str, str]]] = {
+    "body": ("-.-", "-.->"),
+    "uses": ("===", "==>"),
+    "supplies": ("-.-", "-.->"),
+}
 """Without and with an arrow, where it is not the plain line."""
 
 
 def mermaid(picture: Picture) -> str:
-    """A flowchart. Of a picture that Mermaid would refuse, the part that is nearest to the start."""
-    text = "\n".join(_flowchart(picture)) + "\n"
-    while len(text) > MOST_TEXT or len(lines(picture.ties)) > MOST_LINES:
+    """A flowchart of everything that Mermaid draws of the picture."""
+    return _text(allowed(picture))
+
+
+def allowed(picture: Picture) -> Picture:
+    """The picture; of one that Mermaid would refuse, the part that is nearest to the start."""
+    while len(lines(picture.ties)) > MOST_LINES or len(_text(picture)) > MOST_TEXT:
         picture = _smaller(picture)
-        text = "\n".join(_flowchart(picture)) + "\n"
-    return text
+    return picture
 
 
 def _smaller(picture: Picture) -> Picture:
@@ -35,6 +42,10 @@ def _smaller(picture: Picture) -> Picture:
     ids = {each.node.id for each in kept}
     ties = tuple(each for each in picture.ties if each.source in ids and each.target in ids)
     return structs.replace(picture, nodes=kept, ties=ties, left_out=picture.left_out + len(picture.nodes) - len(kept))
+
+
+def _text(picture: Picture) -> str:
+    return "\n".join(_flowchart(picture)) + "\n"
 
 
 def _flowchart(picture: Picture) -> Iterator[str]:

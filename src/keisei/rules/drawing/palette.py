@@ -44,5 +44,6 @@ STROKES: Final[dict[EdgeKind, Stroke]] = {
     "lineage": Stroke("#9c5a0b", "#e0a355", "9 3 2 3", "dashed"),
     "domain": Stroke("#8a94a6", "#6f7b8f", "1 4", "dotted"),
     "feeds": Stroke("#1c7a52", "#5cc99a", "", "solid"),
+    "supplies": Stroke("#1c7a52", "#5cc99a", "5 4", "dashed"),
     "together": Stroke("#8f2b6b", "#e27fc0", "2 3", "dotted"),
 }

@@ -7,13 +7,13 @@ from xml.sax.saxutils import escape  # writes, reads nothing
 
 from keisei.records.sage import Drawn, EdgeKind, NodeKind, Picture
 from keisei.rules.drawing.label import width
-from keisei.rules.drawing.layout import Place, layout
+from keisei.rules.drawing.layout import Place
 from keisei.rules.drawing.legible import shown
 from keisei.rules.drawing.line import Line, lines
 from keisei.rules.drawing.palette import PAINTS, STROKES
-from keisei.rules.drawing.svg_label import Box, Spot, around, spots
+from keisei.rules.drawing.svg_label import Box, Spot, around
 from keisei.rules.drawing.svg_legend import legend
-from keisei.rules.drawing.svg_line import paths
+from keisei.rules.drawing.svg_plan import plan
 from keisei.rules.drawing.svg_style import heads, style
 
 MARGIN: Final = 24.0
@@ -29,8 +29,8 @@ def svg(picture: Picture) -> str:
 
 
 def _document(picture: Picture) -> Iterator[str]:
-    places = layout(picture)
-    labels, ties = spots(places), lines(picture.ties)
+    ties = lines(picture.ties)
+    places, labels, paths = plan(picture, ties)
     nodes, edges = _kinds(picture, ties)
     signs, box = legend(picture, nodes, edges, _bounds(places.values(), labels.values()))
     left, top, wide, high = _view(box)
@@ -40,7 +40,7 @@ def _document(picture: Picture) -> Iterator[str]:
     yield from style(nodes, edges)
     yield from heads(edges)
     yield f'<rect class="paper" x="{left}" y="{top}" width="{wide}" height="{high}"/>'
-    yield from (_line(*each) for each in zip(ties, paths(ties, places), strict=True))
+    yield from (_line(*each) for each in zip(ties, paths, strict=True))
     yield from (_node(each, picture.start, places[each.node.id], labels[each.node.id]) for each in picture.nodes)
     yield from signs
     yield "</svg>"

@@ -1,21 +1,23 @@
 """Where labels stand in the picture: upright while there is room for that, along the spokes otherwise."""
 
 import math
-from collections.abc import Iterator, Mapping
-from itertools import combinations
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from keisei.rules.drawing.label import HEIGHT, label, width
-from keisei.rules.drawing.layout import Place
+from keisei.rules.drawing.layout import LARGEST, Place
+from keisei.rules.drawing.svg_raster import SIDE, Cell, cell
 
-FEW: Final = 60
-"""So many labels are tried upright."""
 GAP: Final = 5.0
 """Between a node and its label."""
 STEEP: Final = 0.35
 """Cosine of the directions in which an upright label stands above or below its node."""
 SHEER: Final = 0.9
 """Sine of the directions in which a line from the start meets a label below it."""
+SECOND: Final = 3.0
+"""How many more squares of lines a label may cover where it stands better."""
+OVERHANG: Final = 6.0
+"""The same for one that stands above or below another node, as if it were that one's."""
 Anchor = Literal["start", "middle", "end"]
 
 
@@ -27,10 +29,18 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
+    def wider(self, across: float, down: float) -> "Box":
+        """With some air at its sides."""
+        return Box(self.left - across, self.top - down, self.right + across, self.bottom + down)
+
     def meets(self, other: "Box") -> bool:
         """Whether they have a point in common."""
         level = self.left < other.right and other.left < self.right
         return level and self.top < other.bottom and other.top < self.bottom
+
+    def meets_any(self, others: Iterable["Box"]) -> bool:
+        """Whether it has a point in common with one of them."""
+        return any(self.meets(other) for other in others)
 
 
 class Spot(NamedTuple):
@@ -45,27 +55,51 @@ class Spot(NamedTuple):
     anchor: Anchor
 
     def box(self) -> Box:
-        """What it covers."""
-        long = width(self.text)
-        left = self.x - {"start": 0.0, "middle": long / 2, "end": long}[self.anchor]
-        corners = [self._at(x, self.y + y) for x in (left, left + long) for y in (-HEIGHT / 2, HEIGHT / 2)]
+        """What it covers, its sides level."""
+        left, right = self._sides()
+        corners = [self._at(x, self.y + y) for x in (left, right) for y in (-HEIGHT / 2, HEIGHT / 2)]
         xs, ys = zip(*corners, strict=True)
         return Box(min(xs), min(ys), max(xs), max(ys))
+
+    def cells(self) -> set[Cell]:
+        """The squares it covers."""
+        left, right = self._sides()
+        steps = math.ceil((right - left) / SIDE) or 1
+        across = [left + (right - left) * step / steps for step in range(steps + 1)]
+        return {cell(*self._at(x, self.y + y)) for x in across for y in (-HEIGHT / 3, 0.0, HEIGHT / 3)}
+
+    def _sides(self) -> tuple[float, float]:
+        long = width(self.text)
+        left = self.x - {"start": 0.0, "middle": long / 2, "end": long}[self.anchor]
+        return left, left + long
 
     def _at(self, x: float, y: float) -> tuple[float, float]:
         sin, cos = math.sin(self.turn), math.cos(self.turn)
         return self.place.x + x * cos - y * sin, self.place.y + x * sin + y * cos
 
 
-def spots(places: Mapping[str, Place]) -> dict[str, Spot]:
-    """A spot for every label."""
-    if len(places) <= FEW:
-        upright = {
-            name: _centred(name, places) if not each.ring else _upright(name, each) for name, each in places.items()
-        }
-        if not _crowded(upright, places):
-            return upright
-    return {name: _centred(name, places) if not each.ring else _spoke(name, each) for name, each in places.items()}
+def turned(places: Mapping[str, Place]) -> dict[str, Spot]:
+    """A spot for every label, that of the start level and the others along their spokes."""
+    return {name: _spoke(name, each) if each.ring else _centred(name, places) for name, each in places.items()}
+
+
+def upright(places: Mapping[str, Place], crossed: Mapping[Cell, int]) -> dict[str, Spot] | None:
+    """A level spot for every label, over as few lines as can be; None where there is no room for all."""
+    circles = {name: around(place) for name, place in places.items()}
+    boxes: list[Box] = []
+    found = {}
+    for name, place in places.items():
+        others = [circle for other, circle in circles.items() if other != name]
+        free = [each for each in _level(name, place) if not each.box().meets_any([*boxes, *others])]
+        if not free:
+            return None
+        prices = [
+            SECOND * number + sum(crossed[each] for each in spot.cells()) + OVERHANG * _overhangs(spot, others)
+            for number, spot in enumerate(free)
+        ]
+        found[name] = free[prices.index(min(prices))]
+        boxes.append(found[name].box().wider(GAP, 0.0))
+    return found
 
 
 def around(place: Place) -> Box:
@@ -79,15 +113,31 @@ def _centred(name: str, places: Mapping[str, Place]) -> Spot:
     here = places[name]
     first = [math.sin(each.angle) for each in places.values() if each.ring == 1]
     above = max(first, default=0.0) > SHEER and min(first) > -SHEER
-    far = here.radius + GAP + HEIGHT / 2
-    return Spot(label(name), here, 0.0, 0.0, -far if above else far, "middle")
+    return _above(name, here, -1 if above else 1)
 
 
-def _upright(name: str, place: Place) -> Spot:
-    cos, far = math.cos(place.angle), place.radius + GAP
-    if abs(cos) < STEEP:
-        return Spot(label(name), place, 0.0, 0.0, math.copysign(far + HEIGHT / 2, math.sin(place.angle)), "middle")
-    return Spot(label(name), place, 0.0, math.copysign(far, cos), 0.0, "start" if cos > 0 else "end")
+def _level(name: str, place: Place) -> list[Spot]:
+    """All spots of an upright label, the best first: away from the start."""
+    cos, sin = math.cos(place.angle), math.sin(place.angle)
+    side, end = (1 if cos >= 0 else -1), (1 if sin >= 0 else -1)
+    outward: Anchor = "start" if side > 0 else "end"
+    sides, ends = [_beside(name, place, side)], [_above(name, place, end), _above(name, place, end, outward)]
+    nearest = [*ends, *sides] if not place.ring or abs(cos) < STEEP else [*sides, *ends]
+    return [*nearest, _above(name, place, -end), _beside(name, place, -side)]
+
+
+def _beside(name: str, place: Place, side: int) -> Spot:
+    return Spot(label(name), place, 0.0, side * (place.radius + GAP), 0.0, "start" if side > 0 else "end")
+
+
+def _above(name: str, place: Place, end: int, anchor: Anchor = "middle") -> Spot:
+    """Above its node, or below it where `end` is 1."""
+    return Spot(label(name), place, 0.0, 0.0, end * (place.radius + GAP + HEIGHT / 2), anchor)
+
+
+def _overhangs(spot: Spot, others: Iterable[Box]) -> int:
+    box = spot.box().wider(0.0, LARGEST)
+    return sum(map(box.meets, others))
 
 
 def _spoke(name: str, place: Place) -> Spot:
@@ -95,14 +145,3 @@ def _spoke(name: str, place: Place) -> Spot:
     if math.cos(place.angle) >= 0:
         return Spot(label(name), place, place.angle, far, 0.0, "start")
     return Spot(label(name), place, place.angle + math.pi, -far, 0.0, "end")
-
-
-def _crowded(spots: Mapping[str, Spot], places: Mapping[str, Place]) -> bool:
-    boxes = {name: each.box() for name, each in spots.items()}
-    return any(one.meets(other) for one, other in combinations(boxes.values(), 2)) or any(
-        boxes[name].meets(around(place)) for name, place in _others(spots, places)
-    )
-
-
-def _others(spots: Mapping[str, Spot], places: Mapping[str, Place]) -> Iterator[tuple[str, Place]]:
-    return ((name, place) for name in spots for other, place in places.items() if other != name)

@@ -14,6 +14,7 @@ MEANINGS: Final[dict[EdgeKind, str]] = {
     "lineage": "made from",
     "domain": "same domain",
     "feeds": "can feed",
+    "supplies": "can supply",
     "together": "used together",
 }
 ROW: Final = 20.0
