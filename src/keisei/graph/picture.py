@@ -68,9 +68,7 @@ def _unique(told: Mapping[int, Node]) -> dict[int, Node]:
 def _ranks(keys: Sequence[int], ties: Sequence[Edge]) -> dict[int, float]:
     from keisei.graph.rank import shares  # noqa: PLC0415 - slow to import, and only ranks need it
 
-    places = {key: at for at, key in enumerate(keys)}
-    pairs = dict.fromkeys((places[source], places[target]) for source, target, _kind in ties)
-    return dict(zip(keys, shares(len(keys), pairs), strict=True))
+    return shares(keys, {(source, target) for source, target, _kind in ties})
 
 
 def _tie(nodes: Mapping[int, Node], edge: Edge) -> Tie:

@@ -4,7 +4,7 @@ A walk follows the links with probability 0.85 and starts anew otherwise; from a
 always. A node's rank is its share of such a walk. Two nodes are joined or not: further links change nothing.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, get_args
 
 import msgspec
@@ -52,38 +52,39 @@ def ranked(
 ) -> list[Ranked]:
     """All nodes of some kinds, or the first few of them, by rank and then by id. Other nodes and edges are nothing."""
     keys = _keys(db, nodes)
-    ranks = shares(len(keys), _pairs(db, keys, edges))
-    best = sorted(range(len(keys)), key=ranks.__getitem__, reverse=True)[: None if limit is None else max(limit, 0)]
-    told = by_keys(db, [keys[at] for at in best])
-    return [Ranked(node=told[keys[at]], rank=ranks[at]) for at in best]
+    ranks = shares(keys, _pairs(db, edges))
+    best = sorted(keys, key=ranks.__getitem__, reverse=True)[: None if limit is None else max(limit, 0)]
+    told = by_keys(db, best)
+    return [Ranked(node=told[key], rank=ranks[key]) for key in best]
 
 
 def visits(db: "apsw.Connection", start: int, way: Way) -> dict[int, float]:
     """The share of every node, by key, of a walk that always returns to the one with the key `start`."""
-    keys = _keys(db, ())
-    pairs = _pairs(db, keys, way.edges)
+    pairs: Iterable[Pair] = _pairs(db, way.edges)
     if way.direction != "out":
-        back = [(target, source) for source, target in pairs]
-        pairs = back if way.direction == "in" else list({*pairs, *back})
-    return dict(zip(keys, shares(len(keys), pairs, keys.index(start)), strict=True))
+        there = list(pairs)
+        back = [(target, source) for source, target in there]
+        pairs = back if way.direction == "in" else {*there, *back}
+    return shares(_keys(db, ()), pairs, start)
 
 
-def shares(count: int, pairs: Iterable[Pair], start: int | None = None) -> list[float]:
-    """The ranks of nodes 0 to `count` - 1, 1 together, where each pair, a source and a target, is given once.
+def shares(numbers: Collection[int], pairs: Iterable[Pair], start: int | None = None) -> dict[int, float]:
+    """The ranks of nodes that have small numbers, 1 together, where each pair, a source and a target, is given once.
 
-    With a start, the walk always starts anew there.
+    Pairs with others are nothing. With a start, the walk always starts anew there.
     """
-    if not count:
-        return []
+    if not numbers:
+        return {}
     graph = rustworkx.PyDiGraph()
-    graph.add_nodes_from(range(count))
     graph.extend_from_edge_list(pairs)
+    graph.add_nodes_from(range(max(numbers) + 1 - graph.num_nodes()))
+    graph.remove_nodes_from({*range(graph.num_nodes())}.difference(numbers))
     anew = None if start is None else {start: 1.0}
     try:
         ranks = rustworkx.pagerank(graph, alpha=FOLLOWED, personalization=anew, tol=SETTLED, max_iter=ROUNDS)
     except rustworkx.FailedToConverge:
-        raise WorldFault(f"the ranks of {count} nodes do not settle in {ROUNDS} rounds") from None
-    return [round(rank, DIGITS) for rank in ranks.values()]
+        raise WorldFault(f"the ranks of {len(numbers)} nodes do not settle in {ROUNDS} rounds") from None
+    return {number: round(rank, DIGITS) for number, rank in ranks.items()}
 
 
 def _keys(db: "apsw.Connection", nodes: Collection[NodeKind]) -> list[int]:
@@ -92,12 +93,8 @@ def _keys(db: "apsw.Connection", nodes: Collection[NodeKind]) -> list[int]:
     return msgspec.json.decode(text, type=list[int])
 
 
-def _pairs(db: "apsw.Connection", keys: list[int], edges: Collection[EdgeKind]) -> list[Pair]:
-    """The places among the keys of any two nodes that an edge of some kinds joins. Who has no place is nothing."""
+def _pairs(db: "apsw.Connection", edges: Collection[EdgeKind]) -> Iterator[Pair]:
+    """The keys of any two nodes that an edge of some kinds joins, each pair once."""
     (row,) = db.execute(LINKS if WRITTEN.issuperset(edges) else PAIRS, (packed(edges),))
     sources, targets = (msgspec.json.decode(text, type=list[int]) for text in row)
-    places = [-1] * (1 + max(max(each, default=0) for each in (keys, sources, targets)))
-    for at, key in enumerate(keys):
-        places[key] = at
-    joined = zip(map(places.__getitem__, sources), map(places.__getitem__, targets), strict=True)
-    return [pair for pair in joined if pair[0] >= 0 <= pair[1]]
+    return zip(sources, targets, strict=True)

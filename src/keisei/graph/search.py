@@ -1,7 +1,7 @@
 """Search: any text, held against names, keywords, titles and texts of what is authored."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from keisei.graph.search_fit import (
@@ -147,16 +147,15 @@ def _ranked(db: "apsw.Connection", asked: _Asked, exact: Sequence[int], limit: i
     found: list[_Found] = []
     for keys in tiers(db, asked.words, asked.allowed, asked.documents) if asked.words else ([],):
         least = found[-1].misfit if found else -NAMED
-        tier = _tier(db, asked, {*keys, *first} if not found else {*keys}.difference(first))
-        best = sorted(each._replace(misfit=first.get(each.key, each.misfit)) for each in tier)
-        found += [each._replace(misfit=max(each.misfit, least)) for each in best]
+        tier = sorted(_tier(db, asked, {*keys, *first} if not found else {*keys}.difference(first), first))
+        found += [each if each.misfit >= least else each._replace(misfit=least) for each in tier]
         if len(found) >= limit:
             break
     return found
 
 
-def _tier(db: "apsw.Connection", asked: _Asked, keys: Collection[int]) -> list[_Found]:
-    """Those with these keys, weighed."""
+def _tier(db: "apsw.Connection", asked: _Asked, keys: Collection[int], first: Mapping[int, float]) -> list[_Found]:
+    """Those with these keys, weighed, but for who is called exactly so."""
     words, phrases = asked.words, asked.phrases
     rows = {row.key: row for row in weighed(db, phrases, keys)} if words and keys else {}
     rarity = [word.rarity(asked.documents) for word in words]
@@ -165,7 +164,7 @@ def _tier(db: "apsw.Connection", asked: _Asked, keys: Collection[int]) -> list[_
     for key, node in by_keys(db, keys).items():
         row = rows.get(key)
         fit = worth(row, served, rarity, _verb(node.id)) * (OLD if node.deprecated else 1.0) if row else 0.0
-        found.append(_Found(-round(fit, 9), place_of(node), key, node, row))
+        found.append(_Found(first.get(key, -round(fit, 9)), place_of(node), key, node, row))
     return found
 
 

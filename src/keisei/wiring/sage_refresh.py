@@ -76,8 +76,8 @@ class Refresher:
         """Read and keep what changed; `units` are those that were looked at, None for all."""
         with _uncollected():
             entries = {spot.key: spot.entry() for spot in change.read}
-        if not change.is_empty:
-            self._vault.apply(Batch(entries, frozenset(change.gone)))
+            if not change.is_empty:
+                self._vault.apply(Batch(entries, frozenset(change.gone)))
         news = tuple(key for key, entry in entries.items() if _is_news(entry, memory.get(key)))
         memory.update(entries, change.gone)
         return Refreshed(news, change.gone, memory.problems(units))
