@@ -6,11 +6,11 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from keisei.contracts.words import MANY, nearest, shown
-from keisei.graph.vault_node import FOLDERS, by_keys, packed, place_of
+from keisei.graph.vault_node import by_keys, packed, place_of
 from keisei.graph.vault_table import NODES
 from keisei.records.error import OperatorError
 from keisei.records.problem import printable
-from keisei.records.sage import Node, NodeKind
+from keisei.records.sage import FOLDERS, Node, NodeKind
 
 if TYPE_CHECKING:
     import apsw

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from keisei.graph.vault_node import FOLDERS, by_keys, place_of, standing
+from keisei.graph.vault_node import by_keys, place_of, standing
 from keisei.graph.vault_table import EDGES, NODES
 from keisei.graph.walk import Way, between, walked
-from keisei.records.sage import Direction, Drawn, EdgeKind, Node, NodeKind, Picture, Tie
+from keisei.records.sage import FOLDERS, Direction, Drawn, EdgeKind, Node, NodeKind, Picture, Tie
 
 if TYPE_CHECKING:
     import apsw

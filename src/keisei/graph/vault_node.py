@@ -13,8 +13,6 @@ from keisei.records.sage import Node, NodeKind
 if TYPE_CHECKING:
     import apsw
 
-FOLDERS: dict[NodeKind, str] = {each: f"{each}s" for each in NODES} | {"capability": "capabilities"}
-"""Where things of a kind stand, which is also how two that share a name are told apart."""
 BY_KEY = """
 SELECT nodes.key, nodes.id, node, kind, title, nodes.path, layer, stability, deprecated
 FROM json_each(?) CROSS JOIN nodes ON nodes.key = value

@@ -13,7 +13,7 @@ from keisei.graph import feed
 from keisei.graph.shape import Shape, shape
 from keisei.graph.vault_table import NODES
 from keisei.records.problem import Problem
-from keisei.records.sage import Leaf, NodeKind
+from keisei.records.sage import FOLDERS, Leaf, NodeKind
 
 if TYPE_CHECKING:
     import apsw
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from keisei.graph.vault import Batch, Entry, Key
 
 PROBLEM: Final = msgspec.json.Decoder(Problem)
-FOLDERS: Final[dict[NodeKind, str]] = {
-    "role": "roles/",
-    "skill": "skills/",
-    "workflow": "workflows/",
-    "task-type": "task-types/",
-    "rule": "rules/",
-}
 TURNS: Final = {node: turn for turn, node in enumerate(NODES)}
 HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """Where a word begins inside of another, as in `editLocal` and `HTTPServer`."""
@@ -119,7 +112,7 @@ def apply(db: "apsw.Connection", batch: "Batch") -> None:
 
 def identity(node: NodeKind, name: str) -> str:
     """What a thing is called among all: `kei-task::create`, `roles/edit-local`."""
-    return FOLDERS.get(node, "") + name
+    return name if node in ("atom", "capability") else f"{FOLDERS[node]}/{name}"
 
 
 def text(value: str) -> str:

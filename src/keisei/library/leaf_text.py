@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from keisei.records.form import Facets, Lineage
-from keisei.records.sage import Link, LinkKind, NodeKind
+from keisei.records.sage import FOLDERS, Link, LinkKind, NodeKind
 
 TITLE, WORD = 300, 200
 """Characters of a line, and of a keyword, a name or a facet."""
@@ -18,16 +18,6 @@ UNSEEN = 1000
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that control, break lines unseen or turn the direction, and halves of others."""
 HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-FOLDERS: dict[NodeKind, str] = {
-    "atom": "atoms",
-    "capability": "capabilities",
-    "role": "roles",
-    "skill": "skills",
-    "workflow": "workflows",
-    "task-type": "task-types",
-    "rule": "rules",
-}
-"""The folder that a link may write before a name."""
 
 
 def clean(text: str) -> str:

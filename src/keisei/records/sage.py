@@ -6,6 +6,16 @@ from msgspec import Struct
 
 NodeKind = Literal["atom", "capability", "role", "skill", "workflow", "task-type", "rule"]
 """What is indexed. The order is the order in which a name that two things share is given away."""
+FOLDERS: dict[NodeKind, str] = {
+    "atom": "atoms",
+    "capability": "capabilities",
+    "role": "roles",
+    "skill": "skills",
+    "workflow": "workflows",
+    "task-type": "task-types",
+    "rule": "rules",
+}
+"""The folder that a link may write before a name, and that tells two apart which share one."""
 LinkKind = Literal["related", "body", "uses", "lineage"]
 """Edges that somebody wrote down: `related` in the frontmatter, a link in the text, a name in a field of its own (a
 role's capabilities), the things it was made from."""
