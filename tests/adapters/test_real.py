@@ -119,7 +119,7 @@ WORK = {
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=pytest.mark.soak) if each == "hermes-agent sub-agents" else each for each in WORK]
+    "name", [pytest.param(each, marks=pytest.mark.soak) if each.startswith("hermes-agent") else each for each in WORK]
 )
 def test_every_call_of_a_real_harness_is_one_that_its_hook_was_told_of(name, tmp_path):
     kind = name.split()[0]

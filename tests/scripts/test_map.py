@@ -17,6 +17,7 @@ from keisei.cli.capability import seed
 from keisei.cli.migrate import group as kei_migrate
 from keisei.cli.primitive import kei_milestone, kei_task
 from keisei.cli.runtime import program as kei_runtime
+from keisei.cli.sage import program as kei_sage
 from keisei.cli.schema_lint import command as kei_schema_lint
 from keisei.contracts.registry import FORMS, NAMES, RECORDS
 from keisei.records.problem import CODES
@@ -29,6 +30,7 @@ DOORS = {
     "kei-migrate": kei_migrate,
     "kei-milestone": kei_milestone,
     "kei-runtime": kei_runtime,
+    "kei-sage": kei_sage,
     "kei-schema-lint": kei_schema_lint,
     "kei-task": kei_task,
 }

@@ -135,7 +135,7 @@ BREAKS = [
 
 @pytest.mark.parametrize(
     "breaking",
-    [pytest.param(each, marks=pytest.mark.soak) if each is break_delivery else each for each in BREAKS],
+    [pytest.param(each, marks=pytest.mark.soak) if each in (break_delivery, break_return) else each for each in BREAKS],
 )
 def test_the_two_countings_see(breaking, tmp_path, monkeypatch):
     with sqlite_desk(tmp_path) as desk:
