@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import msgspec
 import rustworkx
 
-from keisei.graph.vault_node import by_keys, kinds_of, packed
+from keisei.graph.vault_node import of_kinds, packed
 from keisei.graph.walk import Way
 from keisei.records.error import WorldFault
 from keisei.records.sage import EdgeKind, LinkKind, NodeKind, Ranked
@@ -26,10 +26,7 @@ SETTLED, ROUNDS = 1e-15, 1000
 """The ranks are there when a round changes each by less than this on average; each round changes 0.85 of the last."""
 WRITTEN = frozenset[EdgeKind](get_args(LinkKind))
 """Edges that are rows of a table. Its index holds them by their ends, so that to read each pair once costs little."""
-KEYS = """
-SELECT json_group_array(key) FROM
-(SELECT key FROM nodes WHERE node IN (SELECT value FROM json_each(?)) ORDER BY id, node)
-"""
+KEYS = "SELECT key FROM nodes"
 LINKS = """
 SELECT json_group_array(key), json_group_array(goal) FROM
 (SELECT DISTINCT goal, key FROM links WHERE goal IS NOT NULL AND kind IN (SELECT value FROM json_each(?)))
@@ -51,10 +48,9 @@ def ranked(
     limit: int | None = None,
 ) -> list[Ranked]:
     """All nodes of some kinds, or the first few of them, by rank and then by id. Other nodes and edges are nothing."""
-    keys = _keys(db, nodes)
-    ranks = shares(keys, _pairs(db, edges))
-    best = sorted(keys, key=ranks.__getitem__, reverse=True)[: None if limit is None else max(limit, 0)]
-    told = by_keys(db, best)
+    told = of_kinds(db, nodes)
+    ranks = shares(told, _pairs(db, edges))
+    best = sorted(told, key=ranks.__getitem__, reverse=True)[: None if limit is None else max(limit, 0)]
     return [Ranked(node=told[key], rank=ranks[key]) for key in best]
 
 
@@ -65,7 +61,7 @@ def visits(db: "apsw.Connection", start: int, way: Way) -> dict[int, float]:
         there = list(pairs)
         back = [(target, source) for source, target in there]
         pairs = back if way.direction == "in" else {*there, *back}
-    return shares(_keys(db, ()), pairs, start)
+    return shares([key for (key,) in db.execute(KEYS)], pairs, start)
 
 
 def shares(numbers: Collection[int], pairs: Iterable[Pair], start: int | None = None) -> dict[int, float]:
@@ -85,12 +81,6 @@ def shares(numbers: Collection[int], pairs: Iterable[Pair], start: int | None = 
     except rustworkx.FailedToConverge:
         raise WorldFault(f"the ranks of {len(numbers)} nodes do not settle in {ROUNDS} rounds") from None
     return {number: round(rank, DIGITS) for number, rank in ranks.items()}
-
-
-def _keys(db: "apsw.Connection", nodes: Collection[NodeKind]) -> list[int]:
-    """The keys of all nodes of some kinds, in the order of their ids."""
-    ((text,),) = db.execute(KEYS, (kinds_of(nodes),))
-    return msgspec.json.decode(text, type=list[int])
 
 
 def _pairs(db: "apsw.Connection", edges: Collection[EdgeKind]) -> Iterator[Pair]:

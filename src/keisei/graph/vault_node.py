@@ -13,10 +13,9 @@ from keisei.records.sage import Node, NodeKind
 if TYPE_CHECKING:
     import apsw
 
-BY_KEY = """
-SELECT nodes.key, nodes.id, node, kind, title, nodes.path, layer, stability, deprecated
-FROM json_each(?) CROSS JOIN nodes ON nodes.key = value
-"""
+TOLD = "SELECT nodes.key, nodes.id, node, kind, title, nodes.path, layer, stability, deprecated"
+BY_KEY = f"{TOLD} FROM json_each(?) CROSS JOIN nodes ON nodes.key = value"
+BY_KIND = f"{TOLD} FROM nodes WHERE node IN (SELECT value FROM json_each(?)) ORDER BY nodes.id, node"  # noqa: S608 - constants
 BY_NAME = """
 SELECT nodes.key FROM names JOIN nodes ON nodes.key = names.key
 WHERE names.name = ?1 AND nodes.node = ?2 ORDER BY nodes.id = ?1 DESC, nodes.key LIMIT 1
@@ -41,11 +40,20 @@ def place_of(node: Node) -> tuple[str, int]:
 
 def by_keys(db: "apsw.Connection", keys: Iterable[int]) -> dict[int, Node]:
     """Nodes by their keys. A key that nobody has any more is left out."""
+    return _told(db, BY_KEY, packed(sorted(keys)))
+
+
+def of_kinds(db: "apsw.Connection", nodes: Collection[NodeKind]) -> dict[int, Node]:
+    """All nodes of some kinds by their keys, in the order of their ids."""
+    return _told(db, BY_KIND, kinds_of(nodes))
+
+
+def _told(db: "apsw.Connection", statement: str, value: str) -> dict[int, Node]:
     return {
         key: Node(
             id=id_, node=node, kind=kind, title=title, path=path, layer=layer, stability=stability, deprecated=old
         )
-        for key, id_, node, kind, title, path, layer, stability, old in db.execute(BY_KEY, (packed(sorted(keys)),))
+        for key, id_, node, kind, title, path, layer, stability, old in db.execute(statement, (value,))
     }
 
 
