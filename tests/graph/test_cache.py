@@ -53,7 +53,7 @@ def test_what_was_kept_is_found_by_another_process(cache, clock, tmp_path):
     assert (hit.found, hit.output, hit.why) == (True, {"text": "A\x00é"}, "kept from 2026-11-16 03:10")
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, database=None)
 @given(output=json_values)
 def test_any_output_comes_back_as_it_was(tmp_path_factory, output):
     with closing(SqliteTransformCache(tmp_path_factory.mktemp("cache") / "cache.db")) as cache:
