@@ -10,9 +10,8 @@ from keisei.records.invocation import Answer, CallOrder
 from keisei.settings import read_settings
 from keisei.wiring import atom_guard
 from keisei.wiring.atom_guard import GuardedWorkers, gate_judge
-from keisei.wiring.atom_runtime import AtomRuntime, is_engine
+from keisei.wiring.atom_runtime import is_engine, open_runtime
 from keisei.wiring.atoms import open_shelf
-from keisei.wiring.store import project_home
 from keisei.workers.following import Stream
 
 
@@ -103,12 +102,12 @@ def test_a_package_from_elsewhere_that_says_it_asks_keisei_is_confined(order, sp
 
 def test_keiseis_variables_are_for_packages_that_ship_with_it(spec, tmp_path):
     settings = read_settings({"HOME": str(tmp_path), "KEISEI_DATABASE_URL": "postgresql://secret"})
-    runtime = AtomRuntime(
-        settings, open_shelf(settings, start=tmp_path), project_home(settings, tmp_path), "operator:a"
-    )
+    with open_runtime(settings, actor="operator:a", start=tmp_path) as runtime:
+        ours = runtime.environment(engine_spec(spec).package, None)
+        foreign = runtime.environment(engine_spec(spec, folder="/project/p").package, None)
 
-    assert "KEISEI_DATABASE_URL" in runtime.environment(engine_spec(spec).package, None)
-    assert "KEISEI_DATABASE_URL" not in runtime.environment(engine_spec(spec, folder="/project/p").package, None)
+    assert "KEISEI_DATABASE_URL" in ours
+    assert "KEISEI_DATABASE_URL" not in foreign
 
 
 def test_streams_are_counted_until_they_are_over(order):

@@ -46,7 +46,7 @@ class AtomRuntime:
         home: Home,
         actor: str,
         *,
-        find_sage: "Callable[[], Sage] | None" = None,
+        find_sage: "Callable[[], Sage]",
         most: int = 8,
     ) -> None:
         """`actor` calls, or the attempt this process runs in. `find_sage` opens what searches the same atoms."""
@@ -87,8 +87,6 @@ class AtomRuntime:
         """What finds atoms by words."""
         with self._turn:
             if "_sage" not in self.__dict__:
-                if self._find_sage is None:
-                    raise OperatorError("this runtime searches nothing", "open it with `open_runtime`")
                 self._sage = self._find_sage()
             return self._sage
 
