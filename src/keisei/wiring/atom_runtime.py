@@ -39,7 +39,7 @@ CACHE = "cache.db"
 class AtomRuntime:
     """Everything a call needs. What is slow to open is opened when it is first asked for."""
 
-    def __init__(  # noqa: PLR0913 - each says one thing, and the last three say none as a rule
+    def __init__(  # noqa: PLR0913 - each says one thing
         self,
         settings: Settings,
         shelf: Shelf,
