@@ -179,6 +179,9 @@ def test_one_runner_is_drained_and_leaves(shop):
         assert shop.out("runner", "drain", runner.runner_id) == f"{runner.runner_id} draining\n"
 
         assert shop.json("runner", "list")["runners"][0]["state"] in ("draining", "stopped")
+        assert [(each["kind"], each["subject"]) for each in shop.json("ledger", "list")] == [
+            ("runner_drained", runner.runner_id)
+        ]
 
 
 def test_an_emergency_stop_ends_everything(shop):

@@ -92,6 +92,7 @@ def test_paused_resumed_and_deleted(shop):
     kinds = [each["kind"] for each in shop.json("ledger", "list")]
     assert [each for each in kinds if each.startswith("schedule_")] == [
         "schedule_upserted",
+        "schedule_ticked",
         "schedule_paused",
         "schedule_resumed",
         "schedule_deleted",

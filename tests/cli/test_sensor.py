@@ -65,6 +65,8 @@ def test_a_sensor_is_run_by_hand(shop):
     assert [each["event"]["dedupe_key"] for each in shown["events"]] == ["a"]
     assert "a <time> accepted 1" in " ".join(bare(shop.out("sensor", "show", "eye")))
     assert len(shop.json("task", "list")) == 1
+    entry = shop.json("ledger", "list")[0]
+    assert (entry["kind"], entry["subject"]) == ("sensor_ordered", "eye")
 
 
 def test_a_run_that_fails_exits_2(shop):

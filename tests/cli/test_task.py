@@ -362,13 +362,17 @@ def test_a_task_that_is_over_is_tried_again_as_a_new_one(shop):
     task_id = shop.add("true", subject="again")
     shop.work()
 
-    assert bare(shop.out("task", "retry", task_id)) == ["<1> pending (again, after <2>)"]
+    assert bare(shop.out("task", "retry", task_id, "--reason", "once more")) == ["<1> pending (again, after <2>)"]
+    entry = shop.json("ledger", "list")[-1]
+    assert (entry["kind"], entry["subject"], entry["body"]["reason"]) == ("task_requeued", task_id, "once more")
+    assert f"error: task {entry['body']['heir']} tries {task_id} again" in shop.run("task", "retry", task_id).err
 
     new, old = shop.json("task", "list")
     assert (new["parent_task_id"], new["subject"], old["status"]) == (task_id, "again", "completed")
     done = shop.run("task", "retry", new["task_id"])
     assert done.code == 2
     assert "is pending: it is tried anyway" in done.err
+    shop.out("task", "cancel", new["task_id"])
     assert shop.json("task", "retry", task_id)["status"] == "pending"
 
 

@@ -526,6 +526,6 @@ def test_a_task_that_was_queued_again_stands_below_the_one_it_replaces(project):
     child = project.call("kei-agent::enqueue", attempt, **ASKED)["task_id"]
     project.call("kei-agent::cancel", attempt, task_id=child)
     with project.agency() as agency:
-        fresh = again(agency.store, agency.store.task(child), "again").task_id
+        fresh = again(agency.store, agency.store.task(child), "again", "once more", "ann").task_id
 
     assert project.call("kei-agent::status", attempt, task_id=fresh)["parent"] == child

@@ -1,9 +1,12 @@
 """Reading, on both stores: what the promises do not say, and that no question reads a whole table."""
 
 import json
+import re
 from contextlib import closing
 from datetime import timedelta
 from importlib.resources import files
+from itertools import product
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
@@ -11,10 +14,22 @@ from msgspec.structs import replace
 from keisei.contracts.check import build
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.bundle import BundleRecord
+from keisei.records.event import OurEvent, SeedEvent
 from keisei.records.finding import FindingRecord
-from keisei.records.move import EventQuery, Progress, TaskQuery
+from keisei.records.move import AttemptQuery, EntryQuery, EventQuery, NewEvent, Progress, TaskQuery
+from keisei.store import task_list
 from keisei.store.ask import bounded, known, whole
-from keisei.store.ledger import OF_COMMON_KIND, POSTGRES, SQLITE, read_entries, read_entry, read_rows
+from keisei.store.event import INDEXED, ROUTINE
+from keisei.store.ledger import (
+    NEWEST_OF_COMMON_KIND,
+    OF_COMMON_KIND,
+    POSTGRES,
+    SQLITE,
+    find_entries,
+    read_entries,
+    read_entry,
+    read_rows,
+)
 from keisei.testing.queue import LEASE_S
 from tests.store.desk import postgres_desk, sqlite_desk
 
@@ -186,20 +201,29 @@ def every_question(store, driver, words):
         getattr(store, name)("x")
     store.counts()
     store.claimable()
+    store.overview(store.now())
     store.memory(None, "p", 5)
     store.memory("a", "p", 5)
     for status in store.counts():
         store.tasks(TaskQuery(statuses=(status,)))
         store.tasks(TaskQuery(statuses=(status,), before="x", task_type="y", source="z"))
+        store.tasks(TaskQuery(statuses=(status,), before="x", text="y"))
+    for attempts in (AttemptQuery(open=True), AttemptQuery(task_id="x"), AttemptQuery(before="x")):
+        store.find_attempts(attempts)
     for query in (
         EventQuery(),
         EventQuery(newest=True),
         EventQuery(task_id="x"),
         EventQuery(event_type="task_claimed"),
+        EventQuery(event_type="gate_denied"),
+        EventQuery(newest=True, before=9, event_type="gate_denied"),
     ):
         store.events(query)
     read_entries(asked, 0, 10, None)
     read_entries(asked, 0, 10, "k")
+    find_entries(asked, EntryQuery())
+    find_entries(asked, EntryQuery(kind="k"))
+    asked.read(NEWEST_OF_COMMON_KIND, {"before": 9, "limit": 10, "kind": "k"})
     asked.read(OF_COMMON_KIND, {"after": 0, "limit": 10, "kind": "k"})
     read_entry(asked, 1)
     next(read_rows(asked, words), None)
@@ -226,15 +250,76 @@ def test_every_question_is_answered_by_an_index_of_postgresql(postgres_url):
 
 
 def test_lists_without_a_status_walk_the_key_from_its_newest_end(tmp_path):
-    """A task type has no index: the walk ends when the page is full."""
+    """The walk ends when the page is full; it goes along the narrow index, where a list is narrowed."""
     with sqlite_desk(tmp_path) as desk:
         driver = desk.store._reader
         desk.store._reader = asked = Asked(driver)
         desk.store.tasks(TaskQuery(task_type="x"))
         desk.store.attempts(None)
+        desk.store.find_attempts(AttemptQuery())
         desk.store._reader = driver
 
         for sql, params in asked.questions:
             steps = [row[-1] for row in driver.read(f"EXPLAIN QUERY PLAN {sql}", params)]
-            assert [step for step in steps if step.startswith("SCAN")] in (["SCAN tasks"], ["SCAN a"])
+            narrow = "SCAN tasks USING COVERING INDEX tasks_list"
+            assert [step for step in steps if step.startswith("SCAN")] in ([narrow], ["SCAN a"])
             assert "USE TEMP B-TREE FOR ORDER BY" not in steps
+
+
+def test_a_type_that_is_rare_is_looked_up_in_the_index_of_events(tmp_path):
+    with sqlite_desk(tmp_path) as desk:
+        driver = desk.store._reader
+        desk.store._reader = asked = Asked(driver)
+        desk.store.find_events(EventQuery(event_type="gate_denied"))
+        desk.store._reader = driver
+
+        ((sql, params),) = asked.questions
+        (step,) = [row[-1] for row in driver.read(f"EXPLAIN QUERY PLAN {sql}", params)]
+        assert step.startswith("SEARCH events USING INDEX events_type (event_type=?")
+
+
+def test_the_index_of_events_leaves_out_what_the_code_leaves_out(desk):
+    assert set(re.findall(r"'([a-z_]+)'", INDEXED)) == ROUTINE
+    for driver in ("sqlite", "postgres"):
+        assert INDEXED in files("keisei.store").joinpath(f"schema.{driver}.sql").read_text(encoding="utf-8")
+    kinds = get_args(SeedEvent) + get_args(OurEvent)
+    desk.store.note([NewEvent(event_type=kind) for kind in kinds])
+
+    for kind in kinds:
+        assert [event.event_type for event in desk.store.find_events(EventQuery(event_type=kind))] == [kind]
+
+
+def fits(task, wanted, narrow):
+    return (not wanted or task.status in wanted) and all(
+        value in (task.subject or "") if name == "text" else getattr(task, name) == value
+        for name, value in narrow.items()
+    )
+
+
+def every_page(store, query):
+    while query is not None:
+        page = store.find_tasks(query)
+        yield from page.tasks
+        query = None if page.next is None else replace(query, before=page.next)
+
+
+def test_every_way_to_a_list_leads_to_the_same_tasks(desk, monkeypatch):
+    """A place with many tasks is looked at from the other side, and a search goes on in parts."""
+    runner = desk.runner(lease_s=10_000)
+    ends = ("completed", "completed", "permanent_failure", "blocked", "retryable_failure")
+    for number in range(15):
+        claimed = desk.running(runner, task_type="ab"[number % 2], agent=None if number % 3 else "ann")
+        desk.settle(claimed, ends[number % 5], at=desk.clock.now() + timedelta(days=1))
+    desk.queue(4, task_type="a", subject="odd", available_at=desk.clock.now() + timedelta(hours=1))
+    desk.queue(6, task_type="b", subject="odd")
+    desk.claim(runner, 2)
+    everything = desk.store.tasks(TaskQuery(limit=1000))
+    statuses = [("completed",), ("pending",), ("pending", "completed", "blocked"), tuple(desk.store.counts()), ()]
+    narrowed = [{}, {"task_type": "a"}, {"task_type": "b", "agent": "ann"}, {"text": "odd"}]
+
+    for many, chunk in ((10**6, 1000), (1, 1000), (4, 3)):
+        for name, value in {"MANY": many, "CHUNK": chunk, "LOOKED_AT": 2 * chunk}.items():
+            monkeypatch.setattr(task_list, name, value)
+        for wanted, narrow, limit in product(statuses, narrowed, (2, 50)):
+            found = list(every_page(desk.store, TaskQuery(statuses=wanted, limit=limit, **narrow)))
+            assert found == [task for task in everything if fits(task, wanted, narrow)], (wanted, narrow, limit, many)

@@ -305,12 +305,12 @@ def test_a_workflow_whose_task_cannot_run_takes_its_event_with_it(loop):
 def test_a_script_is_given_its_cursor_and_the_time_and_says_events(sky):
     sky.skill("eye", '#!/bin/sh\ncat > given\necho \'{"cursor": {"n": 1}}\'\n')
 
-    ran = sky.sensing().run("eye")
+    ran = sky.sensing().run("eye", "ann")
 
     assert ran.fault is None
     given = json.loads((sky.root / "given").read_text())
     assert given == {"sensor_id": "eye", "cursor": None, "now": "2026-01-01T00:00:00Z"}
-    sky.sensing().run("eye")
+    sky.sensing().run("eye", "ann")
     assert json.loads((sky.root / "given").read_text())["cursor"] == {"n": 1}
 
 
@@ -332,7 +332,7 @@ def test_a_function_is_run_in_a_process_of_its_own(sky):
     sky.skill("eye", FUNCTION, file="eye.py", mode=0o644)
 
     for _ in range(3):
-        assert sky.sensing().run("eye").fault is None
+        assert sky.sensing().run("eye", "ann").fault is None
 
     assert [each.event.dedupe_key for each in seen(sky)] == ["k0", "k1", "k2"]
     assert "eye" not in sys.modules
@@ -351,7 +351,7 @@ def test_a_function_is_run_in_a_process_of_its_own(sky):
 def test_a_function_may_return_what_it_has(sky, body, count):
     sky.skill("eye", f"def sense(cursor, now):\n    {body}\n", file="eye.py", mode=0o644)
 
-    ran = sky.sensing().run("eye")
+    ran = sky.sensing().run("eye", "ann")
 
     assert (ran.fault, ran.recorded) == (None, count)
 
@@ -361,21 +361,21 @@ def test_bad_events_are_refused_one_by_one_and_the_others_taken(sky):
     bad = event("bad", observed_at="Received: soon")
     sky.skill("eye", saying(event("a", proposed_task=TASK), bad, 7, event("b"), {"cursor": {"n": 2}}) + "echo oops\n")
 
-    ran = sky.sensing().run("eye")
+    ran = sky.sensing().run("eye", "ann")
 
     assert (ran.recorded, ran.deduped, ran.refused) == (2, 0, 3)
     assert [each.event.dedupe_key for each in seen(sky)] == ["a", "b"]
     assert len(sky.events("sensor_event_refused")) == 3
     assert sky.store.sensor("eye").cursor == {"n": 2}
     assert sky.events("sensor_ran") == [{"sensor_id": "eye", "recorded": 2, "deduped": 0, "refused": 3}]
-    assert (again := sky.sensing().run("eye")).deduped == 2, again
+    assert (again := sky.sensing().run("eye", "ann")).deduped == 2, again
 
 
 def test_a_name_that_only_the_runtime_gives_harms_no_other_event(sky):
     reserved = TASK | {"idempotency_key": "schedule:x"}
     sky.skill("eye", saying(event("a"), event("b", proposed_task=reserved), event("c"), {"cursor": {"n": 1}}))
 
-    ran = sky.sensing().run("eye")
+    ran = sky.sensing().run("eye", "ann")
 
     assert (ran.recorded, ran.refused, ran.fault) == (2, 1, None)
     assert sky.store.sensor("eye").cursor == {"n": 1}
@@ -389,13 +389,13 @@ def test_a_file_of_the_project_that_is_broken_loses_no_event(sky):
     text = file.read_text()
     file.write_text(f"{text}[[[")
 
-    ran = sky.sensing().run("eye")
+    ran = sky.sensing().run("eye", "ann")
 
     assert "keisei.toml" in ran.fault
     assert [each.event.dedupe_key for each in seen(sky)] == ["note"], "what starts nothing needs no file"
     assert sky.store.sensor("eye").cursor is None, "so it says the other one again"
     file.write_text(text)
-    assert sky.sensing().run("eye").recorded == 1
+    assert sky.sensing().run("eye", "ann").recorded == 1
     assert len(sky.tasks()) == 1
     assert sky.store.sensor("eye").cursor == {"n": 1}
 
@@ -403,7 +403,7 @@ def test_a_file_of_the_project_that_is_broken_loses_no_event(sky):
 def test_a_sensor_cannot_speak_for_another(sky):
     sky.skill("eye", saying(event("a", sensor_id="webhook:bank")))
 
-    sky.sensing().run("eye")
+    sky.sensing().run("eye", "ann")
 
     assert [each.event.sensor_id for each in sky.store.seen(SeenQuery())] == ["eye"]
 
@@ -414,7 +414,7 @@ def test_an_environment_has_only_what_its_table_names(tmp_path, monkeypatch):
     other = Observatory(tmp_path, '[sensors.eye]\nenv = ["SEEN"]\n')
     other.skill("eye", '#!/bin/sh\nenv > env.txt\nls -A "$HOME" > home.txt\n')
 
-    assert other.sensing().run("eye").fault is None
+    assert other.sensing().run("eye", "ann").fault is None
 
     text = (other.root / "env.txt").read_text()
     names = {line.partition("=")[0] for line in text.splitlines()}
@@ -441,7 +441,7 @@ def test_a_variable_that_nobody_has_set_is_named(tmp_path, monkeypatch):
     other = Observatory(tmp_path, '[sensors.eye]\nenv = ["MISSING_TOKEN"]\n')
     other.skill("eye", saying())
 
-    assert "MISSING_TOKEN" in other.sensing().run("eye").fault
+    assert "MISSING_TOKEN" in other.sensing().run("eye", "ann").fault
     other.close()
 
 
@@ -450,7 +450,7 @@ def test_what_goes_wrong_is_told_without_secrets(tmp_path, monkeypatch):
     sky = Observatory(tmp_path, '[sensors.eye]\nenv = ["TOKEN"]\n')
     sky.skill("eye", '#!/bin/sh\necho "cannot log in with $TOKEN" >&2\nexit 3\n')
 
-    fault = sky.sensing().run("eye").fault
+    fault = sky.sensing().run("eye", "ann").fault
 
     assert fault == "it ended with exit 3: cannot log in with [redacted]"
     assert sky.events("sensor_failed") == [{"sensor_id": "eye", "reason": fault, "failures": 1}]
@@ -473,7 +473,7 @@ def test_what_goes_wrong_is_told_without_secrets(tmp_path, monkeypatch):
 def test_a_run_that_fails_counts_for_nothing(sky, program, words):
     sky.skill("eye", program)
 
-    ran = sky.sensing().run("eye")
+    ran = sky.sensing().run("eye", "ann")
 
     assert words in ran.fault
     assert seen(sky) == []
@@ -486,7 +486,7 @@ def test_a_sensor_that_kills_its_keeper_has_failed_in_words(sky, monkeypatch):
     unknown = {"code": None, "signal": None}
     monkeypatch.setattr(sense, "_run", lambda *values: replace(real(*values), **unknown))
 
-    assert sky.sensing().run("eye").fault == "its keeper was killed, so that nobody knows how it ended"
+    assert sky.sensing().run("eye", "ann").fault == "its keeper was killed, so that nobody knows how it ended"
     assert seen(sky) == []
 
 
@@ -500,14 +500,14 @@ def test_a_sensor_that_kills_its_keeper_has_failed_in_words(sky, monkeypatch):
 def test_a_function_that_fails_says_why(sky, text, words):
     sky.skill("eye", text, file="eye.py", mode=0o644)
 
-    assert words in sky.sensing().run("eye").fault
+    assert words in sky.sensing().run("eye", "ann").fault
 
 
 def test_a_skill_without_a_sensor_has_none(sky):
     with pytest.raises(OperatorError, match="brings no sensor"):
-        sky.sensing().run("code-review")
+        sky.sensing().run("code-review", "ann")
     with pytest.raises(KeiseiError):
-        sky.sensing().run("nobody")
+        sky.sensing().run("nobody", "ann")
 
 
 # --- again and again --------------------------------------------------------------------------------------------------
@@ -610,7 +610,7 @@ def test_a_deep_queue_holds_sensors_back_and_says_so_once(tmp_path):
     assert seen(sky) == []
     assert len(sky.events("sensor_held_back")) == 1
     with pytest.raises(Refused, match="2 tasks wait"):
-        sensing.run("eye")
+        sensing.run("eye", "ann")
 
     for task in sky.tasks():
         sky.finish(task.task_id)

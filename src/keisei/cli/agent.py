@@ -12,10 +12,11 @@ import click
 import msgspec
 
 from keisei import __version__
+from keisei.cli.desk import actor
 from keisei.cli.noun import noun_group
 from keisei.cli.output import emit_json, json_option, write_whole
 from keisei.cli.role import docs as role_docs
-from keisei.cli.run import Way, carry, carry_options, intent_of
+from keisei.cli.run import Way, carry, carry_options
 from keisei.cli.surroundings import kit_root_option, open_catalog, say, settings, warn
 from keisei.contracts.check import data_of
 from keisei.engine.compose import compose_task
@@ -28,6 +29,7 @@ from keisei.records.error import OperatorError
 from keisei.records.problem import printable
 from keisei.records.task_spec import TaskSpec
 from keisei.records.wallet import joined
+from keisei.wiring.instruction import intent_of
 
 if TYPE_CHECKING:
     from keisei.records.finding import FindingRecord
@@ -84,7 +86,7 @@ def spawn(task: Path, kit_root: Path | None, as_json: bool) -> int:
     from keisei.cli.desk import desk
     from keisei.cli.intent import accepted
 
-    asked = intent_of(_ready(task, kit_root))
+    asked = intent_of(_ready(task, kit_root), actor())
     with desk() as opened:
         queued = opened.store.enqueue(accepted(opened, [asked.intent], kit_root))[0]
         opened.store.ring()
@@ -104,7 +106,7 @@ def run(task: Path, timeout_s: float | None, accept_weaker: bool, kit_root: Path
     Exit 0 verified, 2 failed or rejected, 3 needs you, 4 over budget, 5 time-out.
     Ctrl-C ends the agent with everything it started and keeps its work (exit 130); a second one leaves at once.
     """
-    return carry(intent_of(_ready(task, kit_root)), Way(timeout_s, accept_weaker, kit_root, as_json))
+    return carry(intent_of(_ready(task, kit_root), actor()), Way(timeout_s, accept_weaker, kit_root, as_json))
 
 
 @click.command("verify")

@@ -45,15 +45,10 @@ def list_approvals(everything: bool, limit: int, as_json: bool) -> int:
 
 
 def _dated(approval: "ApprovalRecord", opened: "Desk") -> "ApprovalRecord":
-    """With the deadline that holds for it, where it names none itself and still waits."""
-    from msgspec.structs import replace
-
     from keisei.records.project import ProjectApprovals
-    from keisei.rules.approval import deadline_of
+    from keisei.rules.approval import dated
 
-    if approval.status != "open":
-        return approval
-    return replace(approval, deadline=deadline_of(approval, opened.home.file.approvals or ProjectApprovals()))
+    return dated(approval, opened.home.file.approvals or ProjectApprovals())
 
 
 def _row(approval: "ApprovalRecord") -> tuple[object, ...]:
@@ -73,12 +68,13 @@ def _row(approval: "ApprovalRecord") -> tuple[object, ...]:
 def show(approval_id: str, as_json: bool) -> int:
     """One approval: why, what was asked, where the evidence stands, and what each decision does."""
     from keisei.contracts.check import data_of
+    from keisei.rules.approval import effects
 
     with desk() as opened:
         found = _dated(_known(opened.store, approval_id), opened)
-    effects = _effects(found)
+    told_effects = effects(found)
     if as_json:
-        emit_json({"approval": data_of(found), "effects": effects})
+        emit_json({"approval": data_of(found), "effects": told_effects})
         return 0
     told = data_of(found)
     told.pop("questions", None)
@@ -88,20 +84,9 @@ def show(approval_id: str, as_json: bool) -> int:
         click.echo(f"question: {printable(question)}")
     for name in found.evidence:
         click.echo(f"evidence: keisei attempt log {found.attempt_id} --name {printable(name)}")
-    for verb, effect in effects.items():
+    for verb, effect in told_effects.items():
         click.echo(f"{verb}: {effect}")
     return 0
-
-
-def _effects(approval: "ApprovalRecord") -> dict[str, str]:
-    """What each decision does; nothing where it is decided."""
-    from keisei.rules.approval import ANSWERED, EFFECTS
-
-    if approval.status != "open":
-        return {}
-    approved, rejected = EFFECTS[approval.kind]
-    told = {"approve": approved, "reject": rejected}
-    return {**told, "answer": ANSWERED} if approval.kind in ("task", "question") else told
 
 
 @group.command("approve")

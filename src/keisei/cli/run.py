@@ -3,7 +3,6 @@
 import math
 import os
 import queue
-import secrets
 import signal
 import threading
 import time
@@ -21,21 +20,19 @@ from keisei.cli.rehearsal import accept_weaker_option, rehearsal
 from keisei.cli.surroundings import kit_root_option, open_catalog, settings
 from keisei.cli.watch import LATE, timeout_option
 from keisei.cli.watch import exit_code as task_code
-from keisei.contracts.check import data_of
-from keisei.records.error import AuthorError, OperatorError
+from keisei.records.error import OperatorError
 from keisei.records.task_spec import SpecBody, SpecScope, SpecTask, SpecVerification, TaskSpec
 
 if TYPE_CHECKING:
     from keisei.cli.desk import Desk
     from keisei.cli.progress import Teller
-    from keisei.library.catalog import Catalog
     from keisei.records.move import NewTask
     from keisei.records.task import TaskRecord
     from keisei.wiring.foreground import Foreground
+    from keisei.wiring.instruction import Asked
     from keisei.wiring.runner import Line
 
 F = TypeVar("F", bound=Callable[..., Any])
-TASK_TYPE = "agent-task"
 LOOK_S = 0.1
 STOPPING = "stopping: the agent is ended and its work kept; once more leaves at once"
 LEFT = b"\nleft at once: the agent is ended now; the next runner, or the next `keisei run`, keeps its work\n"
@@ -130,6 +127,8 @@ def command(  # noqa: PLR0913, PLR0917 - one argument an option
     Ctrl-C ends the agent with everything it started and keeps its work; a second one leaves at once. Exit 0
     verified, 2 failed or rejected, 3 needs you, 4 over budget, 5 time-out, 130 interrupted.
     """
+    from keisei.wiring.instruction import checked_spec, intent_of
+
     spec = TaskSpec(
         task=SpecTask(role=role, profile=profile, adapter=adapter, model=model),
         scope=SpecScope(files_whitelist=writes, files_denylist=denies),
@@ -138,9 +137,9 @@ def command(  # noqa: PLR0913, PLR0917 - one argument an option
     )
     if not spec.body.text.strip():
         raise OperatorError("the instruction is empty", "say what is to be done")
-    catalog = open_catalog(kit_root)
+    spec = checked_spec(open_catalog(kit_root), spec, "name what it may write, as in --write 'src/**'")
     budget = {"max_cost_usd": budget_usd, "max_tokens": max_tokens}
-    asked = intent_of(_checked(catalog, spec), {name: each for name, each in budget.items() if each is not None})
+    asked = intent_of(spec, actor(), {name: each for name, each in budget.items() if each is not None})
     return carry(asked, Way(timeout_s, accept_weaker, kit_root, as_json))
 
 
@@ -155,64 +154,6 @@ def _instruction() -> str:
     return text
 
 
-def _checked(catalog: "Catalog", spec: TaskSpec) -> TaskSpec:
-    """The same spec. Raises OperatorError with the first reason why nobody could be spawned for it."""
-    from keisei.contracts.check import violations
-    from keisei.library.document import Document
-    from keisei.library.load import Loaded
-    from keisei.library.source import Source
-    from keisei.library.spawn import ready_capabilities
-    from keisei.library.task_spec import check_task
-
-    data = data_of(spec)
-    for each in violations("task.spec", data):
-        raise OperatorError(f"{'.'.join(map(str, each.path))}: {each.message}", each.hint)
-    nowhere = Document(Source(Path("task.toml"), "task.toml", b"", ""), "toml")
-    for problem in check_task(catalog, Loaded(spec, nowhere, ())):
-        if problem.severity == "error":
-            hint = (
-                "name what it may write, as in --write 'src/**'" if problem.code == "empty-whitelist" else problem.hint
-            )
-            raise OperatorError(problem.message, hint)
-    try:
-        ready_capabilities(catalog, catalog.resolved_role(spec.task.role).capabilities)
-    except AuthorError as error:
-        raise OperatorError(
-            error.problems[0].message, f"`keisei lint` tells more of role `{spec.task.role}`"
-        ) from error
-    return spec
-
-
-class Asked(NamedTuple):
-    """An intent, and the id of the spawn it asks for."""
-
-    agent_id: str
-    intent: dict[str, Any]
-
-
-def intent_of(spec: TaskSpec, budget: dict[str, Any] | None = None) -> Asked:
-    """The intent of a task file: its names become the task's own, and a spawn without an id is given one."""
-    from msgspec.structs import replace
-
-    from keisei.rules.agent_id import automatic
-
-    own = spec.task
-    made = own.agent_id or automatic(own.role, time.time_ns() // 1_000_000, secrets.randbits(48))
-    words = spec.body.text.strip().splitlines()
-    told = {
-        "task_type": TASK_TYPE,
-        "source": actor(),
-        "subject": words[0][:200] if words else None,
-        "payload": data_of(replace(spec, task=replace(own, agent_id=made))),
-        "requested_profile_id": own.profile,
-        "requested_adapter_id": own.adapter,
-        "requested_model": own.model,
-        "agent": own.agent,
-        "budget": budget or None,
-    }
-    return Asked(made, {name: value for name, value in told.items() if value})
-
-
 # --- carrying ---------------------------------------------------------------------------------------------------------
 
 
@@ -225,7 +166,7 @@ class Way(NamedTuple):
     as_json: bool
 
 
-def carry(asked: Asked, way: Way) -> int:
+def carry(asked: "Asked", way: Way) -> int:
     """Queue it, carry it to its end with everything told on the way, and return how it ended."""
     from keisei.cli.progress import teller
     from keisei.cli.summary import Ending, summary, told

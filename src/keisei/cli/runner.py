@@ -182,7 +182,7 @@ def drain(runner_id: str, as_json: bool) -> int:
     from keisei.records.id import RunnerId
 
     with desk() as opened:
-        drain_runner(opened.store, RunnerId(runner_id))
+        drain_runner(opened.store, RunnerId(runner_id), actor())
     return _ordered({"scope": runner_id, "draining": True}, f"{runner_id} draining", as_json)
 
 

@@ -275,10 +275,10 @@ def delete(name: str, reason: str, as_json: bool) -> int:
 @json_option
 def tick(at: "datetime | None", kit_root: Path | None, as_json: bool) -> int:
     """Look at the schedules once, as every runner does by itself."""
-    from keisei.engine.schedule import tick as look
+    from keisei.engine.schedule import look
 
     with desk() as opened:
-        ticked = look(opened.office(kit_root), at=at)
+        ticked = look(opened.office(kit_root), actor(), at=at)
     if as_json:
         emit_json({"evaluated": ticked.evaluated, "task_ids": list(ticked.task_ids)})
     else:

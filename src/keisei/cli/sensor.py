@@ -2,7 +2,6 @@
 
 import signal
 import threading
-from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -13,20 +12,19 @@ from keisei.cli.desk import WORDS, Desk, actor, desk, fields, first_line, grid, 
 from keisei.cli.intent import parsed_intents, read_text
 from keisei.cli.output import emit_json, json_option
 from keisei.cli.surroundings import kit_root_option, open_catalog, say
-from keisei.records.error import AuthorError, OperatorError, Refused
+from keisei.records.error import OperatorError, Refused
 from keisei.records.problem import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from keisei.library.catalog import Catalog
     from keisei.records.observation import Seen, SensorState
     from keisei.wiring.sensor import Ran, Sensing
+    from keisei.wiring.sensor_list import SensorLine
     from keisei.wiring.webhook import WebhookServer
 
 FAILED = 2
 """The exit code of a run that failed."""
-WEBHOOK = "webhook:"
 
 
 @click.group("sensor", context_settings={"help_option_names": ["-h", "--help"]})
@@ -54,43 +52,21 @@ def list_sensors(kit_root: Path | None, as_json: bool) -> int:
 
 def _sensors(opened: Desk, kit_root: Path | None) -> list[dict[str, Any]]:
     """What is known of each, by name."""
-    states = {each.sensor_id: each for each in opened.store.sensors()}
-    tables = opened.home.file.sensors
-    skills = _skills(open_catalog(kit_root))
-    found = {name: _line(name, "skill", states.get(name), _skill_state(opened, name)) for name in {*skills, *tables}}
-    for name in tables.keys() - skills:
-        found[name] |= {"state": "missing", "note": "no skill of this name brings a sensor"}
-    for name in opened.home.file.webhooks:
-        found[f"{WEBHOOK}{name}"] = _line(f"{WEBHOOK}{name}", "webhook", states.get(f"{WEBHOOK}{name}"), "on")
-    for name in states.keys() - found.keys():
-        found[name] = _line(name, "other", states[name], "on")
-    for name, each in found.items():
-        each["every"] = f"{tables[name].every_s:g}s" if name in tables else None
-    return [found[name] for name in sorted(found)]
+    from keisei.wiring.sensor_list import sensors
+
+    return [_told(each) for each in sensors(opened.home, opened.store, open_catalog(kit_root))]
 
 
-def _line(name: str, kind: str, state: "SensorState | None", word: str) -> dict[str, Any]:
-    if state is not None and state.paused:
-        word = "paused"
-    last = None if state is None or state.last_run_at is None else stamp(state.last_run_at)
-    note = None if state is None or state.reason is None else first_line(state.reason)
-    failures = 0 if state is None else state.failures
-    return {"sensor_id": name, "kind": kind, "state": word, "last": last, "failures": failures, "note": note}
-
-
-def _skill_state(opened: Desk, name: str) -> str:
-    table = opened.home.file.sensors.get(name)
-    return "not run" if table is None or not table.enabled else "on"
-
-
-def _skills(catalog: "Catalog") -> set[str]:
-    """Skills that bring a sensor; one that cannot be read is lint's matter."""
-    found = set()
-    for name in catalog.names("skill"):
-        with suppress(AuthorError):
-            if catalog.loaded("skill", name).record.sensor_path is not None:
-                found.add(name)
-    return found
+def _told(line: "SensorLine") -> dict[str, Any]:
+    return {
+        "sensor_id": line.sensor_id,
+        "kind": line.kind,
+        "state": line.state,
+        "last": None if line.last_run_at is None else stamp(line.last_run_at),
+        "failures": line.failures,
+        "note": None if line.note is None else first_line(line.note),
+        "every": None if line.every_s is None else f"{line.every_s:g}s",
+    }
 
 
 @group.command("show")
@@ -119,14 +95,9 @@ def show(name: str, limit: int, kit_root: Path | None, as_json: bool) -> int:
 
 
 def _known(opened: Desk, name: str, kit_root: Path | None) -> dict[str, Any]:
-    from keisei.records.observation import SeenQuery
+    from keisei.wiring.sensor_list import known_sensor
 
-    found = next((each for each in _sensors(opened, kit_root) if each["sensor_id"] == name), None)
-    if found is not None:
-        return found
-    if opened.store.seen(SeenQuery(sensor_id=name, limit=1)):
-        return _line(name, "other", None, "on") | {"every": None}
-    raise OperatorError(f"no sensor is called `{name}`", "`keisei sensor list` shows all")
+    return _told(known_sensor(opened.home, opened.store, open_catalog(kit_root), name))
 
 
 @group.command("run")
@@ -138,7 +109,7 @@ def run(name: str, kit_root: Path | None, as_json: bool) -> int:
     from msgspec import to_builtins
 
     with desk() as opened:
-        ran = _sensing(opened, kit_root).run(name)
+        ran = _sensing(opened, kit_root).run(name, actor())
     if as_json:
         emit_json(to_builtins(ran))
     else:

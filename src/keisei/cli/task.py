@@ -214,7 +214,8 @@ def retry(task_id: str, attempts: int, reason: str, as_json: bool) -> int:
     with desk() as opened:
         task = known_task(opened.store, task_id)
         if task.status in TERMINAL:
-            return _told(again(opened.store, task, TaskId(new_id())), as_json, f" (again, after {task.task_id})")
+            heir = again(opened.store, task, TaskId(new_id()), reason or "tried again by an operator", actor())
+            return _told(heir, as_json, f" (again, after {task.task_id})")
         if task.status in ("pending", "running"):
             raise Refused(f"task {task_id} is {task.status}: it is tried anyway", "`keisei task watch` follows it")
         task = _freed(opened.store, task, attempts, reason)

@@ -89,7 +89,7 @@ def _fits(source_text: str, target_text: str) -> Fit:
     if source_text == target_text:
         return Fit("yes", None)
     source, target = json.loads(source_text), json.loads(target_text)
-    if not (_is_small(source) and _is_small(target)):
+    if not (is_small(source) and is_small(target)):
         return Fit("unknown", None)
     answer = _asked(lambda: str(_canonical(target).covers(_canonical(source))), "unknown")
     if answer == "yes":
@@ -102,7 +102,7 @@ def _fits(source_text: str, target_text: str) -> Fit:
 
 def _left(source: object, target: object) -> object:
     """What the source takes and the target refuses, as a schema; None where that is not known, or is long work."""
-    if not (_is_small(source, FEW_PARTS) and _is_small(target, FEW_PARTS)):
+    if not (is_small(source, FEW_PARTS) and is_small(target, FEW_PARTS)):
         return None
     return _asked(lambda: _canonical(source).subtract(_canonical(target)).to_json_schema(), None)
 
@@ -121,7 +121,7 @@ def _compiled(text: str) -> jsonschema_rs.Draft7Validator | None:
 @lru_cache(maxsize=REMEMBERED)
 def _impossible(one_text: str, other_text: str) -> bool:
     one, other = json.loads(one_text), json.loads(other_text)
-    if not (_is_small(one) and _is_small(other)):
+    if not (is_small(one) and is_small(other)):
         return False
     both = _asked(lambda: str(_canonical(one).intersect(_canonical(other)).satisfiability()), "unknown")
     return both == "no" and _common(one, other) is None
@@ -130,7 +130,7 @@ def _impossible(one_text: str, other_text: str) -> bool:
 @lru_cache(maxsize=REMEMBERED)
 def _empty_parts(text: str) -> tuple[str, ...]:
     schema = json.loads(text)
-    if not _is_small(schema):
+    if not is_small(schema):
         return ()
     found: dict[str, Any] = _asked(
         lambda: dict(jsonschema_rs.canonical.find_unsatisfiable(schema, draft=7, validate_formats=True, offline=True)),
@@ -297,7 +297,7 @@ class _TooMuch(Exception):
     """The schema has more parts than are compared."""
 
 
-def _is_small(schema: object, most: int = MOST_PARTS) -> bool:
+def is_small(schema: object, most: int = MOST_PARTS) -> bool:
     """Whether the prover's work is bounded: it multiplies branches out, which a few lines can make endless."""
     counted = [MOST_PARTS - most]
     try:

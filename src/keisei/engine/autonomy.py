@@ -13,10 +13,10 @@ from keisei.records.approval import ApprovalRecord
 from keisei.records.beside import Beside
 from keisei.records.budget import Grant, Tally
 from keisei.records.id import ApprovalId, ScheduleId, TaskId, WorkflowId
-from keisei.records.observation import Observation, Observed, Seen, SeenQuery, SensorState
+from keisei.records.observation import Observation, Observed, Seen, SeenPage, SeenQuery, SensorState
 from keisei.records.outbox import OutboxItem
 from keisei.records.progression import Visit, Workflow, WorkflowMove, WorkflowQuery, WorkflowStart
-from keisei.records.slot import Firing, Schedule, ScheduleOrder, Slot
+from keisei.records.slot import Firing, Schedule, ScheduleOrder, Slot, SlotPage, SlotQuery
 from keisei.records.task import TaskRecord
 
 
@@ -50,6 +50,9 @@ class Schedules(Protocol):
     def slots(self, schedule_id: ScheduleId | None, limit: int = 50) -> list[Slot]:
         """Slots of one schedule, or of all, newest first."""
 
+    def find_slots(self, query: SlotQuery) -> SlotPage:
+        """A page of slots, newest first, and where the next one begins."""
+
 
 class Sensors(Protocol):
     """What was observed."""
@@ -62,6 +65,9 @@ class Sensors(Protocol):
 
     def seen(self, query: SeenQuery) -> list[Seen]:
         """Events, newest first."""
+
+    def find_seen(self, query: SeenQuery) -> SeenPage:
+        """A page of events, newest first, and where the next one begins."""
 
     def sensor(self, sensor_id: str) -> SensorState | None:
         """What is remembered of a sensor."""

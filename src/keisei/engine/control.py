@@ -1,11 +1,13 @@
 """Control: what an operator orders. Each order is a move with its event and its ledger row, or a sentence why not."""
 
+import hashlib
 from datetime import datetime
 from typing import Protocol
 
 from msgspec.structs import replace
 
 from keisei.engine.ports import Bell, Controls, Leases, Queue, View
+from keisei.records.beside import Beside
 from keisei.records.error import OperatorError, Refused
 from keisei.records.event import EventType
 from keisei.records.id import RunnerId, TaskId
@@ -16,6 +18,12 @@ from keisei.rules import task as moves
 
 ALL = "all"
 """The scope of a pause that holds for every runner."""
+AGAIN = "again:"
+"""How the key of a task begins that is queued in place of one that is over; that one's id and a number follow."""
+LONG = 100
+"""Characters of an id that stands in a key as it is."""
+MOST_AGAIN = 1000
+"""Heirs of one task that are looked past."""
 RACES = 5
 """How often an order is tried again when the task moves under it."""
 
@@ -69,12 +77,43 @@ def freeing(task: TaskRecord, reason: str, actor: str, now: datetime, tries: int
     return TaskMove(task=after, was=task.status, events=events, ledger=(_entry("freed", task, reason, actor),))
 
 
-def again(desk: Desk, task: TaskRecord, task_id: TaskId) -> TaskRecord:
-    """A task that is over, queued once more as a new one; what is final stays as it is."""
-    fresh = renewed(task, task_id, desk.now())
-    desk.enqueue([NewTask(task=fresh, breaker_id=fresh.requested_adapter_id, depth=desk.depth(task.task_id))])
-    desk.ring()
-    return fresh
+def again(desk: Desk, task: TaskRecord, task_id: TaskId, reason: str, actor: str) -> TaskRecord:
+    """A task that is over, queued once more as a new one; what is final stays as it is.
+
+    Raises Refused while an heir of an earlier order is not over. Its key is its number among them, so that of two who
+    order at the same moment one queues it and the other is refused.
+    """
+    depth, heirs = desk.depth(task.task_id), _heirs(desk, task)
+    for number in range(len(heirs) + 1, len(heirs) + MOST_AGAIN):
+        heir = next((each for each in heirs if each.status not in TERMINAL), None)
+        if heir is not None:
+            hint = "follow that one; once it is over this one can be tried again"
+            raise Refused(f"task {heir.task_id} tries {task.task_id} again already: it is {heir.status}", hint)
+        fresh = renewed(task, task_id, desk.now(), f"{_again(task)}{number}")
+        new = NewTask(task=fresh, breaker_id=fresh.requested_adapter_id, depth=depth)
+        done = desk.requeue(new, _requeued(task, task_id, reason, actor))
+        if done.created:
+            desk.ring()
+            return fresh
+        heirs = [each for each in (desk.task(done.task_id),) if each is not None]
+    raise Refused(f"task {task.task_id} was tried again very often", "try the newest of its heirs again")
+
+
+def _heirs(desk: Desk, task: TaskRecord) -> list[TaskRecord]:
+    """Those that were queued by `again` in place of a task."""
+    return [each for each in desk.children(task.task_id) if (each.idempotency_key or "").startswith(_again(task))]
+
+
+def _again(task: TaskRecord) -> str:
+    """How the keys of a task's heirs begin; a long id is told by its digest."""
+    own = task.task_id
+    return f"{AGAIN}{own if len(own) <= LONG else hashlib.sha256(own.encode('utf-8', 'replace')).hexdigest()}:"
+
+
+def _requeued(task: TaskRecord, heir: TaskId, reason: str, actor: str) -> Beside:
+    event = _event("operator_ordered", task, order="retry", reason=reason, previous_status=task.status, heir=heir)
+    entry = _entry("requeued", task, reason, actor)
+    return Beside(events=(event,), ledger=(replace(entry, body={**entry.body, "heir": heir}),))
 
 
 def renewed(task: TaskRecord, task_id: TaskId, now: datetime, key: str | None = None) -> TaskRecord:
@@ -116,9 +155,11 @@ def stop_everything(desk: Desk, reason: str, actor: str) -> tuple[TaskId, ...]:
     return asked
 
 
-def drain(desk: Desk, runner_id: RunnerId) -> None:
+def drain(desk: Desk, runner_id: RunnerId, actor: str) -> None:
     """A runner finishes what it has and leaves. Raises OperatorError for one that is not there."""
-    if not desk.drain(runner_id):
+    event = NewEvent(event_type="operator_ordered", detail={"order": "drain", "runner_id": runner_id, "actor": actor})
+    entry = NewEntry(kind="runner_drained", actor=actor, subject=runner_id, body={})
+    if not desk.drain(runner_id, Beside(events=(event,), ledger=(entry,))):
         raise OperatorError(f"no active runner has the id `{runner_id}`", "`keisei runner list` shows all")
     desk.ring()
 

@@ -19,9 +19,9 @@ from keisei.records.task_type import TaskTypeSpec
 from keisei.records.workflow import WorkflowDefinition
 from keisei.rules.follow_up import ASKED, TASK_SOURCE
 
-RESERVED_KEYS = ("workflow:", "schedule:", "respawn:", ASKED)
+RESERVED_KEYS = ("workflow:", "schedule:", "respawn:", "again:", ASKED)
 """How keys begin that only the runtime gives: whoever could choose one would speak for a workflow, a schedule, a
-landing or an attempt."""
+landing, an operator or an attempt."""
 RESERVED_SOURCES = ("workflow:", TASK_SOURCE)
 """Likewise for sources."""
 PRIORITY = 5

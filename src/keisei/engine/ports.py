@@ -12,6 +12,7 @@ from keisei.engine.autonomy import Autonomy
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.atom_spec import AtomPackage, AtomSpec
 from keisei.records.attempt import TaskAttempt
+from keisei.records.beside import NOTHING, Beside
 from keisei.records.breaker import Breaker
 from keisei.records.bundle import BundleRecord
 from keisei.records.event import RuntimeEvent
@@ -22,11 +23,13 @@ from keisei.records.invocation import Answer, CallOrder
 from keisei.records.landing import LandingRecord
 from keisei.records.ledger import LedgerEntry
 from keisei.records.move import (
+    AttemptQuery,
     CancelOrder,
     Claimed,
     ClaimOrder,
     Delivery,
     Enqueued,
+    EntryQuery,
     EventQuery,
     LandingMove,
     LandingQuery,
@@ -41,10 +44,13 @@ from keisei.records.move import (
     Settlement,
     Sweep,
     TaskMove,
+    TaskPage,
     TaskQuery,
 )
 from keisei.records.outbox import OutboxItem, OutboxStatus
+from keisei.records.overview import Overview
 from keisei.records.pipe_run import CacheHit, CacheKey, PipeMember, PipeMove, PipeRun
+from keisei.records.request import RequestAnswer, RequestRecord
 from keisei.records.runner import Beat, RunnerRecord
 from keisei.records.task import TaskRecord, TaskStatus
 from keisei.rules.role import ResolvedRole
@@ -71,6 +77,9 @@ class Queue(Protocol):
 
     def enqueue(self, tasks: Sequence[NewTask]) -> list[Enqueued]:
         """Queue tasks in one commit, each with its `task_enqueued` event. A known key or id writes nothing."""
+
+    def requeue(self, task: NewTask, beside: Beside) -> Enqueued:
+        """Queue one task with what is written beside it, in one commit. A known key or id writes nothing of either."""
 
     def wake_due(self) -> int:
         """Make delayed tasks whose moment has come claimable, at most some thousands at once. How many."""
@@ -109,8 +118,8 @@ class Leases(Protocol):
     def beat(self, runner_id: RunnerId) -> Beat:
         """Renew the lease. A runner that is lost or stopped stays so."""
 
-    def drain(self, runner_id: RunnerId) -> bool:
-        """Tell a runner to take nothing new. False where it is not active."""
+    def drain(self, runner_id: RunnerId, beside: Beside = NOTHING) -> bool:
+        """Tell a runner to take nothing new, and write what stands beside it. False where it is not active."""
 
     def leave(self, runner_id: RunnerId) -> None:
         """A runner stops by itself. Open attempts it still has are found by the next sweep."""
@@ -160,7 +169,7 @@ class Controls(Protocol):
     def prune(self, before: datetime) -> int:
         """Remove events and slots older than that, some thousands at once, and runners gone by then.
 
-        How many events and slots.
+        How many events and slots. Requests that are older than a day go too.
         """
 
 
@@ -190,6 +199,25 @@ class Landings(Protocol):
         """Move one. False: it has another status by now, nothing was written. Raises IllegalMove for no such move."""
 
 
+class Requests(Protocol):
+    """Orders that came with an `Idempotency-Key`: each is carried out by one, and answered alike whenever it comes."""
+
+    def begin_request(self, key: str, actor: str, digest: str) -> RequestRecord:
+        """Begin one, before it is carried out: of any number at once exactly one is `fresh`, and may go on.
+
+        The others are told what is known: `open` while it is carried out, `answered` with the answer after that, and
+        `mismatch` where the key had another digest. One that stays open for an hour belongs to a process that
+        died: the next who asks takes it over, `fresh` with a higher fence. A key is remembered for a day. Raises
+        ContractViolation for a key, an actor or a digest that cannot be kept.
+        """
+
+    def answer_request(self, answer: RequestAnswer) -> bool:
+        """Keep the answer. False: it was taken over, answered or forgotten, nothing was written."""
+
+    def withdraw_request(self, key: str, actor: str, fence: int) -> bool:
+        """Forget one that was begun and not carried out, so that it may be tried again at once. False likewise."""
+
+
 class View(Protocol):
     """Reading, without a lock."""
 
@@ -198,6 +226,9 @@ class View(Protocol):
 
     def tasks(self, query: TaskQuery) -> list[TaskRecord]:
         """Tasks, newest first."""
+
+    def find_tasks(self, query: TaskQuery) -> TaskPage:
+        """Tasks, newest first, and where the next page begins. Older than a task that is not there: none."""
 
     def counts(self) -> dict[TaskStatus, int]:
         """How many tasks have which status; every status is there."""
@@ -217,6 +248,9 @@ class View(Protocol):
     def attempts(self, task_id: TaskId | None, limit: int = 50) -> list[TaskAttempt]:
         """Attempts of one task, oldest first; of all tasks, newest first, where none is named."""
 
+    def find_attempts(self, query: AttemptQuery) -> list[TaskAttempt]:
+        """Attempts, newest first. Older than an attempt that is not there: none."""
+
     def memory(self, agent: AgentId | None, profile: ProfileId, limit: int) -> list[TaskRecord]:
         """The newest finished tasks of the same agent and profile, newest first."""
 
@@ -232,6 +266,12 @@ class View(Protocol):
     def events(self, query: EventQuery) -> list[RuntimeEvent]:
         """Events, oldest first."""
 
+    def find_events(self, query: EventQuery) -> list[RuntimeEvent]:
+        """The same, newest first, for those who look back: what is being written just now may be missing."""
+
+    def overview(self, day_start: datetime) -> Overview:
+        """What is going on, and what happened since the start of the day."""
+
 
 class Ledger(Protocol):
     """The chained record."""
@@ -241,6 +281,9 @@ class Ledger(Protocol):
 
     def entries(self, after: int = 0, limit: int = 100, kind: str | None = None) -> list[LedgerEntry]:
         """Sealed rows after a place, in order."""
+
+    def find_entries(self, query: EntryQuery) -> list[LedgerEntry]:
+        """Sealed rows, newest first."""
 
     def entry(self, seq: int) -> LedgerEntry | None:
         """One row."""
@@ -277,8 +320,8 @@ class PipeRuns(Protocol):
     def pipe_run(self, run_id: str) -> PipeRun | None:
         """One run."""
 
-    def pipe_runs(self, limit: int = 50, begins: str = "") -> list[PipeRun]:
-        """Runs whose ids begin so, newest first."""
+    def pipe_runs(self, limit: int = 50, begins: str = "", before: str | None = None) -> list[PipeRun]:
+        """Runs whose ids begin so, newest first; those older than `before`, none where that is not there."""
 
     def take_run(self, run: PipeRun) -> PipeRun:
         """Take a run over, with definition, source and input as given; its fence is one higher then.
@@ -366,7 +409,7 @@ class TransformCache(Protocol):
         """Keep a validated output."""
 
 
-class Store(Queue, Leases, Bell, Controls, Outbox, Landings, PipeRuns, View, Ledger, Autonomy, Protocol):
+class Store(Queue, Leases, Bell, Controls, Outbox, Landings, PipeRuns, Requests, View, Ledger, Autonomy, Protocol):
     """Everything behind one database."""
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,15 +29,32 @@ Plan = Callable[[Workflow, Course], Course]
 """What an order makes of a workflow. Raises Refused where it cannot be done as things are."""
 
 
-def signal(
+class Sight(NamedTuple):
+    """Where somebody saw a workflow stand when they gave an order; None for what they do not say."""
+
+    state: str | None = None
+    """In which state."""
+    visit: int | None = None
+    """In the how-manieth stay there."""
+
+
+UNSEEN = Sight()
+"""An order that is meant wherever the workflow stands."""
+
+
+def signal(  # noqa: PLR0913 - an order has this many parts
     office: Office,
     workflow_id: WorkflowId,
     *,
     signal: str,
     reason: str,
     actor: str,
+    seen: Sight = UNSEEN,
 ) -> Workflow:
-    """Give a signal in place of its task, which is ended. Raises Refused for one that its state does not know."""
+    """Give a signal in place of its task, which is ended.
+
+    Raises Refused for one that its state does not know, and where it stands elsewhere than it was seen.
+    """
 
     def plan(workflow: Workflow, course: Course) -> Course:
         state = _standing(workflow)
@@ -47,7 +64,7 @@ def signal(
             raise Refused(message, nearest(signal, words) or f"it knows {', '.join(words) or 'none'}")
         return moves.follow(_active(course), signal, office.store.now(), actor)
 
-    return _ordered(office, workflow_id, plan, reason, actor)
+    return _ordered(office, workflow_id, plan, reason, actor, seen=seen)
 
 
 def transition(  # noqa: PLR0913 - an order has this many parts
@@ -59,11 +76,12 @@ def transition(  # noqa: PLR0913 - an order has this many parts
     reason: str,
     actor: str,
     context: dict[str, Any] | None = None,
+    seen: Sight = UNSEEN,
 ) -> Workflow:
     """Put it into another state, with what it learns on the way.
 
-    Raises Refused for one that no signal leads to from here, unless forced, and for one that was entered as often as it
-    may be.
+    Raises Refused for one that no signal leads to from here, unless forced, for one that was entered as often as it may
+    be, and where it stands elsewhere than it was seen.
     """
 
     def plan(workflow: Workflow, course: Course) -> Course:
@@ -79,7 +97,7 @@ def transition(  # noqa: PLR0913 - an order has this many parts
         learnt = moves.merged(course, context or {}, office.store.now())
         return moves.go_to(_active(learnt), target, office.store.now(), actor, ways.get(target))
 
-    return _ordered(office, workflow_id, plan, reason, actor)
+    return _ordered(office, workflow_id, plan, reason, actor, seen=seen)
 
 
 def complete(
@@ -88,24 +106,28 @@ def complete(
     *,
     reason: str,
     actor: str,
+    seen: Sight = UNSEEN,
 ) -> Workflow:
-    """End it where it stands; its task is ended too."""
+    """End it where it stands; its task is ended too. Raises Refused where it stands elsewhere than it was seen."""
 
     def plan(_workflow: Workflow, course: Course) -> Course:
         return moves.finish(course, office.store.now(), actor)
 
-    return _ordered(office, workflow_id, plan, reason, actor)
+    return _ordered(office, workflow_id, plan, reason, actor, seen=seen)
 
 
-def unblock(
+def unblock(  # noqa: PLR0913 - an order has this many parts
     office: Office,
     workflow_id: WorkflowId,
     *,
     reason: str,
     actor: str,
     status: ApprovalStatus = "resolved",
+    seen: Sight = UNSEEN,
 ) -> Workflow:
-    """Ask again in the state it stands in: a new task of the same stay. Raises Refused for one that is not blocked.
+    """Ask again in the state it stands in: a new task of the same stay.
+
+    Raises Refused for one that is not blocked, and where it stands elsewhere than it was seen.
 
     `status` is what becomes of the approval about it.
     """
@@ -117,18 +139,22 @@ def unblock(
         _standing(workflow)
         return moves.resume(course, office.store.now(), actor, asks=asks_before(office.store, workflow))
 
-    return _ordered(office, workflow_id, plan, reason, actor, status)
+    return _ordered(office, workflow_id, plan, reason, actor, status, seen=seen)
 
 
-def upgrade(
+def upgrade(  # noqa: PLR0913 - an order has this many parts
     office: Office,
     workflow_id: WorkflowId,
     *,
     state: str | None,
     reason: str,
     actor: str,
+    seen: Sight = UNSEEN,
 ) -> Workflow:
-    """Follow its type's definition as it is now. Raises Refused where that has no such state and none is named."""
+    """Follow its type's definition as it is now.
+
+    Raises Refused where that has no such state and none is named, and where it stands elsewhere than it was seen.
+    """
 
     def plan(workflow: Workflow, course: Course) -> Course:
         definition = office.registry().workflow(workflow.record.workflow_type)
@@ -141,11 +167,18 @@ def upgrade(
             return moves.go_to(_active(follows), known_state(definition, state), now, actor)
         return moves.settle_in(follows, now, actor) if workflow.awaits == "signal" else follows
 
-    return _ordered(office, workflow_id, plan, reason, actor)
+    return _ordered(office, workflow_id, plan, reason, actor, seen=seen)
 
 
-def _ordered(  # noqa: PLR0913, PLR0917 - which, what, why, who, and what becomes of the approval about it
-    office: Office, workflow_id: WorkflowId, plan: Plan, reason: str, actor: str, status: ApprovalStatus = "resolved"
+def _ordered(  # noqa: PLR0913, PLR0917 - which, what, why, who, what becomes of the approval about it, and seen where
+    office: Office,
+    workflow_id: WorkflowId,
+    plan: Plan,
+    reason: str,
+    actor: str,
+    status: ApprovalStatus = "resolved",
+    *,
+    seen: Sight,
 ) -> Workflow:
     """Carry out an order on the workflow as it is; where it moves meanwhile, again. What it is afterwards."""
     store = office.store
@@ -153,6 +186,7 @@ def _ordered(  # noqa: PLR0913, PLR0917 - which, what, why, who, and what become
         workflow = known(store, workflow_id)
         if workflow.awaits == "nothing":
             raise Refused(f"workflow {workflow_id} is completed: that is final", "create one with another key")
+        _as_seen(workflow, seen)
         visits, now = store.visits(workflow.record.workflow_id), store.now()
         course = plan(workflow, Course(workflow=workflow, stay=stay_of(workflow, visits)))
         course, tasks = commissioned(office, course, visits, now)
@@ -163,6 +197,18 @@ def _ordered(  # noqa: PLR0913, PLR0917 - which, what, why, who, and what become
             store.ring()
             return known(store, workflow.record.workflow_id)
     raise Refused(f"workflow {workflow_id} moved under the order {RACES} times", "try again")
+
+
+def _as_seen(workflow: Workflow, seen: Sight) -> None:
+    """Nothing where it stands as whoever orders saw it. Raises Refused where it has moved on since.
+
+    The same word means another thing in another state: what was sent twice, or from an old page, is not obeyed there.
+    """
+    here = Sight(workflow.record.current_state, workflow.visit)
+    if seen.state in (None, here.state) and seen.visit in (None, here.visit):
+        return
+    message = f"workflow {workflow.record.workflow_id} has moved on: it stands in `{here.state}`, visit {here.visit}"
+    raise Refused(message, "look at it again, and order what is meant there")
 
 
 def _standing(workflow: Workflow) -> WorkflowState:

@@ -47,7 +47,7 @@ class Paths:
         lexical = UNKNOWN if len(path) > LONGEST or self.is_late() else self._absolute(path, target.cwd)
         if UNKNOWN in lexical:
             return [Place(lexical, lexical)]
-        if target.names and (path.endswith("/") or os.path.isdir(lexical)):
+        if target.names and (path.endswith("/") or self.is_folder(lexical)):
             named = [posixpath.normpath(f"{lexical}/{name}") for name in target.names]
             return [self._place(each, target) if UNKNOWN not in each else Place(each, each) for each in named]
         return [self._place(lexical, target)]

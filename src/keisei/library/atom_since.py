@@ -142,7 +142,7 @@ def _schemas(then: _Then, atom: Atom, side: str, past: Past) -> Iterator[Problem
         message = f"the {side} schema cannot be compared: {error.problems[0].message}"
         yield document.problem("undecided-change", (), message, "look at it yourself", severity="warning")
         return
-    if changes(was, now):
+    if changes(was, now, proved=False):
         yield from _judged(document, side, was, now, past)
 
 
@@ -170,7 +170,7 @@ def _judged(document: Document, side: str, was: Any, now: Any, past: Past) -> It
 
 def _place(source: object, target: object) -> tuple[str | int, ...]:
     """Where the first difference stands that can break something."""
-    found = [each for each in changes(source, target) if each.kind != "compatible"]
+    found = [each for each in changes(source, target, proved=False) if each.kind != "compatible"]
     worst = next((each for each in found if each.kind == "breaking"), found[0] if found else None)
     steps = worst.path.split("/")[1:] if worst else []
     return tuple(int(step) if step.isdecimal() else step.replace("~1", "/").replace("~0", "~") for step in steps)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from keisei.records.approval import ApprovalRecord, ApprovalStatus
 from keisei.records.beside import NOTHING, Beside
-from keisei.records.id import TaskId
+from keisei.records.id import ApprovalId, TaskId
 from keisei.records.move import TaskMove
 
 
@@ -38,5 +38,9 @@ class ApprovalQuery(Struct, frozen=True, kw_only=True):
     """Only open ones without a deadline: whoever raised them knew no policy."""
     urgent: bool = False
     """The nearest deadline first, and those without one behind."""
+    oldest: bool = False
+    """Longest waiting first."""
+    before: ApprovalId | None = None
+    """Behind this one, in the order of their making: the next page. Not together with `urgent`."""
     limit: int = 50
     """At most so many."""

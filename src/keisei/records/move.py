@@ -14,7 +14,7 @@ from keisei.records.bundle import BundleRecord
 from keisei.records.event import EventType
 from keisei.records.finding import FindingRecord
 from keisei.records.form import JsonObject
-from keisei.records.id import AdapterId, AttemptId, RunnerId, TaskId
+from keisei.records.id import AdapterId, AgentId, AttemptId, LandingId, ProfileId, RunnerId, TaskId
 from keisei.records.landing import LandingRecord, LandingStatus
 from keisei.records.outbox import OutboxItem
 from keisei.records.project import ProjectApprovals
@@ -252,8 +252,12 @@ class LandingQuery(Struct, frozen=True, kw_only=True):
     """Only of this attempt."""
     begins: str | None = None
     """Only those whose id begins so."""
+    unasked: bool = False
+    """Only those about which no question to a person is open."""
     oldest: bool = False
     """In the order in which they were made: the order in which they land. Otherwise newest first."""
+    before: LandingId | None = None
+    """Behind this landing in that order: the next page."""
     limit: int = 50
     """At most so many."""
 
@@ -267,8 +271,45 @@ class TaskQuery(Struct, frozen=True, kw_only=True):
     """Only this type."""
     source: str | None = None
     """Only from this source."""
+    profile: ProfileId | None = None
+    """Only under this profile."""
+    agent: AgentId | None = None
+    """Only of this agent."""
+    adapter: AdapterId | None = None
+    """Only those that ask for this adapter."""
+    created_from: datetime | None = None
+    """Only those made at this moment or later."""
+    created_until: datetime | None = None
+    """Only those made before this moment."""
+    text: str | None = None
+    """Only those whose id, subject, source or type holds this text, in any case; the newest some thousands of those
+    that fit otherwise are looked at."""
     before: TaskId | None = None
     """Older than this task: the next page."""
+    limit: int = 50
+    """At most so many."""
+
+
+class TaskPage(Struct, frozen=True, kw_only=True):
+    """Tasks, newest first, and how to go on."""
+
+    tasks: tuple[TaskRecord, ...]
+    """Those that fit."""
+    next: TaskId | None = None
+    """Where the next page begins, as its `before`; None where there is nothing more."""
+    stopped: bool = False
+    """The search for a text ended here although older tasks may fit: ask for the next page to go on."""
+
+
+class AttemptQuery(Struct, frozen=True, kw_only=True):
+    """Which attempts to list, newest first."""
+
+    task_id: TaskId | None = None
+    """Only of this task."""
+    open: bool = False
+    """Only those that have not ended."""
+    before: AttemptId | None = None
+    """Older than this attempt: the next page."""
     limit: int = 50
     """At most so many."""
 
@@ -278,6 +319,8 @@ class EventQuery(Struct, frozen=True, kw_only=True):
 
     after: int = 0
     """Only later ones."""
+    before: int | None = None
+    """Only earlier ones."""
     task_id: TaskId | None = None
     """Only of this task."""
     event_type: EventType | None = None
@@ -285,6 +328,17 @@ class EventQuery(Struct, frozen=True, kw_only=True):
     newest: bool = False
     """The newest `limit` instead of the first after `after`; still oldest first."""
     limit: int = 100
+    """At most so many."""
+
+
+class EntryQuery(Struct, frozen=True, kw_only=True):
+    """Which ledger rows to list, newest first."""
+
+    before: int | None = None
+    """Only those in front of this place: the next page."""
+    kind: str | None = None
+    """Only of this kind."""
+    limit: int = 50
     """At most so many."""
 
 

@@ -96,5 +96,16 @@ class SeenQuery(Struct, frozen=True, kw_only=True):
     """Only of this sensor."""
     event_id: SensorEventId | None = None
     """Only with this id of the sensor's own."""
+    before: int | None = None
+    """Older than this place: the `next` of the page before."""
     limit: int = 50
     """At most so many."""
+
+
+class SeenPage(Struct, frozen=True, kw_only=True):
+    """A page of sensor events."""
+
+    events: tuple[Seen, ...]
+    """Newest first; one that cannot be read is left out."""
+    next: int | None = None
+    """Where older ones begin; None where there are none. It stays good when events come and go."""

@@ -87,5 +87,7 @@ class WorkflowQuery(Struct, frozen=True, kw_only=True):
     """Only these; empty means all."""
     workflow_type: str | None = None
     """Only of this type."""
+    before: WorkflowId | None = None
+    """Older than this one: the next page."""
     limit: int = 50
     """At most so many."""

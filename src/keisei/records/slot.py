@@ -51,6 +51,26 @@ class Schedule(Struct, frozen=True, kw_only=True):
     """Grows with every change; who writes says which one it has seen."""
 
 
+class SlotQuery(Struct, frozen=True, kw_only=True):
+    """Which slots to list, newest first."""
+
+    schedule_id: ScheduleId | None = None
+    """Only of this schedule."""
+    before: int | None = None
+    """Older than this place: the `next` of the page before."""
+    limit: int = 50
+    """At most so many."""
+
+
+class SlotPage(Struct, frozen=True, kw_only=True):
+    """A page of slots."""
+
+    slots: tuple[Slot, ...]
+    """Newest first."""
+    next: int | None = None
+    """Where older ones begin; None where there are none. It stays good when slots come and go."""
+
+
 class ScheduleOrder(Struct, frozen=True, kw_only=True):
     """A schedule is made or changed."""
 

@@ -114,3 +114,17 @@ def event(kind: EventType, approval: ApprovalRecord, **detail: object) -> NewEve
     """What happened to an approval."""
     told = {"approval_id": approval.approval_id, "kind": approval.kind, **detail}
     return NewEvent(event_type=kind, task_id=approval.task_id, attempt_id=approval.attempt_id, detail=told)
+
+
+def dated(approval: ApprovalRecord, policy: ProjectApprovals) -> ApprovalRecord:
+    """With the deadline that holds for it, where it names none itself and still waits."""
+    return approval if approval.status != "open" else replace(approval, deadline=deadline_of(approval, policy))
+
+
+def effects(approval: ApprovalRecord) -> dict[str, str]:
+    """What each decision does; nothing where it is decided."""
+    if approval.status != "open":
+        return {}
+    approved, rejected = EFFECTS[approval.kind]
+    told = {"approve": approved, "reject": rejected}
+    return {**told, "answer": ANSWERED} if approval.kind in ("task", "question") else told

@@ -132,7 +132,7 @@ def read_approval(reader: Reader, approval_id: ApprovalId) -> ApprovalRecord | N
 def read_approvals(reader: Reader, query: ApprovalQuery) -> list[ApprovalRecord]:
     """Them, newest or most urgent first; a row that cannot be read is left out."""
     where, params = _conditions(query)
-    order = "deadline IS NULL, deadline, seq" if query.urgent else "seq DESC"
+    order = "deadline IS NULL, deadline, seq" if query.urgent else "seq" if query.oldest else "seq DESC"
     statement = f"SELECT record FROM approvals WHERE {where} ORDER BY {order} LIMIT :limit"  # noqa: S608 - our texts
     rows = reader.read(statement, {**params, "limit": bounded(query.limit)})
     return [found for (record,) in rows if (found := opened(record, _decode)[0]) is not None]
@@ -159,6 +159,10 @@ def _conditions(query: ApprovalQuery) -> tuple[str, dict[str, Any]]:
     if query.begins is not None:
         conditions.append("substr(approval_id, 1, length(:begins)) = :begins")
         params["begins"] = text(query.begins)
+    if query.before is not None:
+        beyond = ">" if query.oldest else "<"
+        conditions.append(f"seq {beyond} (SELECT b.seq FROM approvals b WHERE b.approval_id = :before)")  # noqa: S608
+        params["before"] = text(query.before)
     if query.undated:
         conditions.append("status = 'open' AND deadline IS NULL")
     if query.overdue_at is not None:

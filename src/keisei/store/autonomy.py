@@ -12,10 +12,10 @@ from keisei.records.approval import ApprovalRecord
 from keisei.records.beside import Beside
 from keisei.records.budget import Grant, Tally
 from keisei.records.id import ApprovalId, ScheduleId, TaskId, WorkflowId
-from keisei.records.observation import Observation, Observed, Seen, SeenQuery, SensorState
+from keisei.records.observation import Observation, Observed, Seen, SeenPage, SeenQuery, SensorState
 from keisei.records.outbox import OutboxItem
 from keisei.records.progression import Visit, Workflow, WorkflowMove, WorkflowQuery, WorkflowStart
-from keisei.records.slot import Firing, Schedule, ScheduleOrder, Slot
+from keisei.records.slot import Firing, Schedule, ScheduleOrder, Slot, SlotPage, SlotQuery
 from keisei.records.task import TaskRecord
 from keisei.store import approval, budget, decide, landing, outbox, posting, restore, schedule, sensor, workflow
 from keisei.store.view import Driver
@@ -65,6 +65,10 @@ class Autonomy(ABC):
         """Slots of one schedule, or of all, newest first."""
         return schedule.read_slots(self._reader, schedule_id, limit)
 
+    def find_slots(self, query: SlotQuery) -> SlotPage:
+        """A page of slots, newest first, and where the next one begins."""
+        return schedule.find_slots(self._reader, query)
+
     def observe(self, observation: Observation) -> Observed:
         """Record an event with everything it starts, once."""
         try:
@@ -79,6 +83,10 @@ class Autonomy(ABC):
     def seen(self, query: SeenQuery) -> list[Seen]:
         """Sensor events, newest first."""
         return sensor.read_seen(self._reader, query)
+
+    def find_seen(self, query: SeenQuery) -> SeenPage:
+        """A page of sensor events, newest first, and where the next one begins."""
+        return sensor.find_seen(self._reader, query)
 
     def sensor(self, sensor_id: str) -> SensorState | None:
         """What is remembered of a sensor."""

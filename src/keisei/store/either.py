@@ -8,7 +8,7 @@ from keisei.records.breaker import Breaker
 from keisei.records.id import LandingId
 from keisei.records.landing import LandingRecord
 from keisei.records.ledger import LedgerEntry
-from keisei.records.move import LandingQuery, LedgerRow, NewEntry, Pause
+from keisei.records.move import EntryQuery, LandingQuery, LedgerRow, NewEntry, Pause
 from keisei.records.outbox import OutboxItem, OutboxStatus
 from keisei.records.pipe_run import PipeMember, PipeRun
 from keisei.records.runner import RunnerRecord
@@ -69,9 +69,9 @@ class Either(Reading):
         """One run of a pipe."""
         return read_run(self._reader, run_id)
 
-    def pipe_runs(self, limit: int = 50, begins: str = "") -> list[PipeRun]:
+    def pipe_runs(self, limit: int = 50, begins: str = "", before: str | None = None) -> list[PipeRun]:
         """Runs of pipes whose ids begin so, newest first."""
-        return read_runs(self._reader, limit, begins)
+        return read_runs(self._reader, limit, begins, before)
 
     def members(self, run_id: str, step: str | None = None, after: int = -1, limit: int = 500) -> list[PipeMember]:
         """Members of a run by (step, index). Fewer than asked for where they are large."""
@@ -100,6 +100,10 @@ class Either(Reading):
     def entries(self, after: int = 0, limit: int = 100, kind: str | None = None) -> list[LedgerEntry]:
         """Sealed ledger rows after a place, in order."""
         return self._ledger.entries(after, limit, kind)
+
+    def find_entries(self, query: EntryQuery) -> list[LedgerEntry]:
+        """Sealed ledger rows, newest first."""
+        return self._ledger.find_entries(query)
 
     def entry(self, seq: int) -> LedgerEntry | None:
         """One ledger row."""

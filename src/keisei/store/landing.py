@@ -59,6 +59,9 @@ _ONE = "SELECT record FROM landings WHERE landing_id = :landing_id"
 _IS_OPEN = "status IN ('queued', 'landing', 'held')"
 _OPEN = f"SELECT landing_id, record FROM landings WHERE {_IS_OPEN} ORDER BY +seq DESC LIMIT :limit"  # noqa: S608
 
+UNASKED = "NOT EXISTS (SELECT 1 FROM approvals a WHERE a.status = 'open' AND a.key = 'landing:' || landing_id)"
+"""No question about it is open."""
+
 _decode = msgspec.json.Decoder(LandingRecord).decode
 
 
@@ -75,12 +78,12 @@ def check_offered(settlement: Settlement) -> None:
 def offer(run: Run, landings: Sequence[LandingRecord]) -> None:
     """Write the landings of a settlement; a known id writes nothing."""
     for landing in landings:
-        run(_INSERT, dict(zip(COLUMNS, _row(landing), strict=True)))
+        run(_INSERT, dict(zip(COLUMNS, row_of(landing), strict=True)))
 
 
 def offered_params(landings: Sequence[LandingRecord]) -> dict[str, Any]:
     """What `OFFERED` writes."""
-    rows = [_row(landing) for landing in landings]
+    rows = [row_of(landing) for landing in landings]
     return {f"l_{column}": [row[index] for row in rows] for index, column in enumerate(COLUMNS)}
 
 
@@ -90,7 +93,7 @@ def move_landing(work: Work, move: LandingMove) -> bool:
     Raises IllegalMove for a move that is none, before anything is written.
     """
     _check(move)
-    row = dict(zip(COLUMNS, _row(move.landing), strict=True))
+    row = dict(zip(COLUMNS, row_of(move.landing), strict=True))
     if not work.run(_MOVE, {**row, "was": move.was}):
         return False
     _write_findings(work, move.findings)
@@ -116,6 +119,10 @@ def read_landings(reader: Reader, query: LandingQuery) -> list[LandingRecord]:
     """Landings, oldest or newest first; a row that cannot be read is left out."""
     conditions, params = _conditions(query)
     place = "+seq" if _IS_OPEN in conditions else "seq"
+    if query.before is not None:
+        beyond = ">" if query.oldest else "<"
+        conditions.append(f"{place} {beyond} (SELECT b.seq FROM landings b WHERE b.landing_id = :before)")  # noqa: S608
+        params["before"] = known(query.before)
     order = place if query.oldest else f"{place} DESC"
     where = " AND ".join(conditions) or "1 = 1"
     statement = f"SELECT record FROM landings WHERE {where} ORDER BY {order} LIMIT :limit"  # noqa: S608 - our texts
@@ -155,7 +162,7 @@ def _resolve(work: Work, move: LandingMove) -> Beside:
     return told if close(work.run, after) else NOTHING
 
 
-def _row(landing: LandingRecord) -> Row:
+def row_of(landing: LandingRecord) -> Row:
     """What is written, in the order of `COLUMNS`. Raises ContractViolation for what could not be read again."""
     return (
         name(landing.landing_id),
@@ -182,4 +189,6 @@ def _conditions(query: LandingQuery) -> tuple[list[str], dict[str, Any]]:
     if query.begins is not None:
         conditions.append("substr(landing_id, 1, length(:begins)) = :begins")
         params["begins"] = text(query.begins)
+    if query.unasked:
+        conditions.append(UNASKED)
     return conditions, params

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from keisei.records.error import ContractViolation, OperatorError
 from keisei.records.ledger import LedgerEntry
-from keisei.records.move import LedgerRow, NewEntry
+from keisei.records.move import EntryQuery, LedgerRow, NewEntry
 from keisei.rules.chain import doubles
 from keisei.rules.ledger import GENESIS, LARGEST_NAME, StoredRow, chain_hash, content_of, entry_of, leaf_hash
 from keisei.store.ask import LARGEST, SMALLEST, bounded, known, whole
@@ -45,6 +45,21 @@ FROM (
     SELECT s.seq, s.entry_id FROM ledger k JOIN seals s ON s.entry_id = k.entry_id
     WHERE k.kind = :kind AND s.seq > :after ORDER BY s.seq LIMIT :limit
 ) p JOIN ledger l ON l.entry_id = p.entry_id ORDER BY p.seq
+"""
+NEWEST = """
+SELECT s.seq, l.content, l.leaf_hash FROM seals s JOIN ledger l ON l.entry_id = s.entry_id
+WHERE s.seq < :before ORDER BY s.seq DESC LIMIT :limit
+"""
+NEWEST_OF_COMMON_KIND = """
+SELECT s.seq, l.content, l.leaf_hash FROM seals s JOIN ledger l ON l.entry_id = s.entry_id
+WHERE s.seq < :before AND l.kind || '' = :kind ORDER BY s.seq DESC LIMIT :limit
+"""
+NEWEST_OF_RARE_KIND = """
+SELECT p.seq, l.content, l.leaf_hash
+FROM (
+    SELECT s.seq, s.entry_id FROM ledger k JOIN seals s ON s.entry_id = k.entry_id
+    WHERE k.kind = :kind AND s.seq < :before ORDER BY s.seq DESC LIMIT :limit
+) p JOIN ledger l ON l.entry_id = p.entry_id ORDER BY p.seq DESC
 """
 ENTRY = """
 SELECT s.seq, l.content, l.leaf_hash FROM seals s JOIN ledger l ON l.entry_id = s.entry_id WHERE s.seq = :seq
@@ -131,8 +146,18 @@ def read_entries(reader: Reader, after: int, limit: int, kind: str | None) -> li
     statement = ENTRIES
     if kind is not None:
         asked["kind"] = known(kind)
-        number = reader.read(COUNT, {"kind": asked["kind"], "few": FEW})[0][0]
-        statement = OF_RARE_KIND if number < FEW else OF_COMMON_KIND
+        statement = OF_RARE_KIND if _is_rare(reader, asked["kind"]) else OF_COMMON_KIND
+    return [_entry(row) for row in reader.read(statement, asked)]
+
+
+def find_entries(reader: Reader, query: EntryQuery) -> list[LedgerEntry]:
+    """Sealed rows, newest first. Raises OperatorError as `read_entries` does."""
+    before = LARGEST if query.before is None else whole(query.before)
+    asked: dict[str, Any] = {"before": before, "limit": bounded(query.limit)}
+    statement = NEWEST
+    if query.kind is not None:
+        asked["kind"] = known(query.kind)
+        statement = NEWEST_OF_RARE_KIND if _is_rare(reader, asked["kind"]) else NEWEST_OF_COMMON_KIND
     return [_entry(row) for row in reader.read(statement, asked)]
 
 
@@ -174,6 +199,10 @@ class SqliteLedger:
         """Sealed rows after a place, in order."""
         return read_entries(self._driver, after, limit, kind)
 
+    def find_entries(self, query: EntryQuery) -> list[LedgerEntry]:
+        """Sealed rows, newest first."""
+        return find_entries(self._driver, query)
+
     def entry(self, seq: int) -> LedgerEntry | None:
         """One row."""
         return read_entry(self._driver, seq)
@@ -185,6 +214,10 @@ class SqliteLedger:
     def unsealed(self) -> int:
         """None, unless somebody else wrote into the table."""
         return int(self._driver.read(UNSEALED)[0][0])
+
+
+def _is_rare(reader: Reader, kind: str) -> bool:
+    return bool(reader.read(COUNT, {"kind": kind, "few": FEW})[0][0] < FEW)
 
 
 def _entry(row: Row) -> LedgerEntry:

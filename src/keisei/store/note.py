@@ -6,6 +6,7 @@ from datetime import datetime
 import apsw
 
 from keisei.records.move import NewEvent
+from keisei.records.request import KEPT_S
 from keisei.store.clock import microseconds
 from keisei.store.row import json, maybe_text
 from keisei.store.sqlite import Sqlite, fetched
@@ -22,6 +23,12 @@ DELETE FROM events WHERE created_at < :before AND id IN (SELECT id FROM events O
 _PRUNE_SLOTS = """
 DELETE FROM slots WHERE recorded_at < :before AND seq IN (SELECT seq FROM slots ORDER BY seq LIMIT 5000) RETURNING 1
 """
+_PRUNE_REQUESTS = """
+DELETE FROM requests WHERE (actor, key) IN (
+    SELECT actor, key FROM requests WHERE began_at < :old ORDER BY began_at LIMIT 5000
+)
+"""
+_KEPT_US = round(KEPT_S * 1_000_000)
 _FORGET = """
 DELETE FROM runners WHERE ended_at < :before
     AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.runner_id = runners.runner_id AND a.ended_at IS NULL) RETURNING 1
@@ -51,10 +58,14 @@ def note_postgres(db: Executor, events: Sequence[NewEvent]) -> None:
 
 
 def prune_sqlite(db: Sqlite, before: datetime) -> int:
-    """Remove events and slots older than that, of the oldest 5000 each, and runners gone by then. How many."""
+    """Remove events and slots older than that, of the oldest 5000 each, and runners gone by then. How many.
+
+    Requests have an age of their own.
+    """
     params = {"before": microseconds(before)}
     with db.write() as cursor:
         fetched(cursor, _FORGET, params)
+        fetched(cursor, _PRUNE_REQUESTS, {"old": db.now_us() - _KEPT_US})
         return len(fetched(cursor, _PRUNE, params)) + len(fetched(cursor, _PRUNE_SLOTS, params))
 
 
@@ -62,4 +73,5 @@ def prune_postgres(db: Executor, before: datetime) -> int:
     """As `prune_sqlite`."""
     params = {"before": microseconds(before)}
     db.execute(_FORGET, params)
+    db.execute(_PRUNE_REQUESTS, {"old": db.now_us() - _KEPT_US})
     return len(db.execute(_PRUNE, params)) + len(db.execute(_PRUNE_SLOTS, params))

@@ -40,7 +40,8 @@ ON CONFLICT (run_id, step, place) DO UPDATE SET state = excluded.state, record =
 """
 _RUN = "SELECT status, fence, error, updated_at, record FROM pipe_runs"
 _ONE = f"{_RUN} WHERE run_id = :run_id"
-_NEWEST = f"{_RUN} WHERE substr(run_id, 1, CAST(:length AS integer)) = :begins ORDER BY seq DESC LIMIT :limit"
+_BEGINS = "substr(run_id, 1, CAST(:length AS integer)) = :begins"
+_BEFORE = "seq < (SELECT b.seq FROM pipe_runs b WHERE b.run_id = :before)"
 _SIZES = "SELECT length(record) FROM pipe_members WHERE {where} ORDER BY step, place LIMIT :limit"
 _MEMBERS = "SELECT record FROM pipe_members WHERE {where} ORDER BY step, place LIMIT :limit"
 _ALL = "run_id = :run_id"
@@ -132,11 +133,18 @@ def read_run(reader: Reader, run_id: str) -> PipeRun | None:
     return next((_run_of(row, run_id) for row in reader.read(_ONE, {"run_id": known(run_id)})), None)
 
 
-def read_runs(reader: Reader, limit: int, begins: str) -> list[PipeRun]:
-    """Runs whose ids begin so, newest first; a row that cannot be read is left out."""
+def read_runs(reader: Reader, limit: int, begins: str, before: str | None = None) -> list[PipeRun]:
+    """Runs whose ids begin so, newest first, those older than one of them; a row that cannot be read is left out.
+
+    Older than a run that is not there: none.
+    """
     found = []
     asked = {"limit": bounded(limit), "begins": known(begins), "length": len(begins)}
-    for row in reader.read(_NEWEST, asked):
+    narrow = _BEGINS
+    if before is not None:
+        narrow = f"{_BEGINS} AND {_BEFORE}"
+        asked["before"] = known(before)
+    for row in reader.read(f"{_RUN} WHERE {narrow} ORDER BY seq DESC LIMIT :limit", asked):
         try:
             found.append(_run_of(row, ""))
         except OperatorError:

@@ -5,6 +5,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
+from keisei.records.beside import NOTHING, Beside
 from keisei.records.event import RuntimeEvent
 from keisei.records.id import AdapterId, RunnerId, TaskId
 from keisei.records.move import (
@@ -25,6 +26,7 @@ from keisei.records.move import (
     TaskMove,
 )
 from keisei.records.pipe_run import PipeMove, PipeRun
+from keisei.records.request import RequestAnswer, RequestRecord
 from keisei.records.runner import Beat, RunnerRecord
 from keisei.store.autonomy import Autonomy
 from keisei.store.breaker import reset_breaker_postgres
@@ -43,11 +45,12 @@ from keisei.store.outbox import deliver_postgres
 from keisei.store.pipe import begin_run, forget_runs, move_run, take_run
 from keisei.store.postgres import Postgres
 from keisei.store.progress import progress_postgres
-from keisei.store.runner import beat_postgres, drain_postgres, leave_postgres, register_postgres
+from keisei.store.request import answer_request, begin_request, withdraw_request
+from keisei.store.runner import beat_postgres, drain, leave_postgres, register_postgres
 from keisei.store.seal import PostgresLedger
 from keisei.store.settle import settle_postgres
 from keisei.store.sweep import adopt_postgres, sweep_postgres
-from keisei.store.work import PostgresWork, Work
+from keisei.store.work import PostgresWork, Work, requeue
 
 T = TypeVar("T")
 
@@ -64,6 +67,10 @@ class PostgresStore(Either, Autonomy):
     def enqueue(self, tasks: Sequence[NewTask]) -> list[Enqueued]:
         """Queue tasks in one commit, each with its event. A known key or id writes nothing."""
         return enqueue_postgres(self._reader, tasks)
+
+    def requeue(self, task: NewTask, beside: Beside) -> Enqueued:
+        """Queue one task with what is written beside it. A known key or id writes nothing of either."""
+        return self._do(partial(requeue, task=task, beside=beside))
 
     def wake_due(self) -> int:
         """Make delayed tasks whose moment has come claimable. How many."""
@@ -99,9 +106,9 @@ class PostgresStore(Either, Autonomy):
         """Renew the lease."""
         return beat_postgres(self._reader, runner_id)
 
-    def drain(self, runner_id: RunnerId) -> bool:
+    def drain(self, runner_id: RunnerId, beside: Beside = NOTHING) -> bool:
         """Tell a runner to take nothing new. False where it is not active."""
-        return drain_postgres(self._reader, runner_id)
+        return self._do(partial(drain, runner_id=runner_id, beside=beside))
 
     def leave(self, runner_id: RunnerId) -> None:
         """A runner stops by itself."""
@@ -158,6 +165,18 @@ class PostgresStore(Either, Autonomy):
     def forget_runs(self, before: datetime, limit: int = 100) -> int:
         """Remove runs of pipes that did not move since, with their members; how many."""
         return self._do(partial(forget_runs, before=before, limit=limit))
+
+    def begin_request(self, key: str, actor: str, digest: str) -> RequestRecord:
+        """Begin an order that came with a key, or tell what became of it."""
+        return self._do(partial(begin_request, key=key, actor=actor, digest=digest))
+
+    def answer_request(self, answer: RequestAnswer) -> bool:
+        """Keep the answer to one. False: it is somebody else's by now."""
+        return self._do(partial(answer_request, answer=answer))
+
+    def withdraw_request(self, key: str, actor: str, fence: int) -> bool:
+        """Forget one that was not carried out. False: it is somebody else's by now."""
+        return self._do(partial(withdraw_request, key=key, actor=actor, fence=fence))
 
     def _do(self, action: Callable[[Work], T]) -> T:
         return self._reader.transaction(lambda line: action(PostgresWork(line, self._reader.now_us())))

@@ -7,6 +7,7 @@ PostgreSQL by the server's clock.
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from keisei.records.beside import Beside
 from keisei.records.error import IllegalMove
 from keisei.records.id import RunnerId, TaskId
 from keisei.records.runner import Beat, RunnerRecord
@@ -16,6 +17,7 @@ from keisei.store.reader import Reader
 from keisei.store.row import Row, name, text
 from keisei.store.sqlite import Sqlite, fetched
 from keisei.store.step import CLOCK, NOW, SERVER_US, Executor, chain
+from keisei.store.work import Work, write_beside
 
 _COLUMNS = "runner_id, host, boot_id, pid, born, version, slots, lease_us, state, started_at, ended_at, heartbeat_at"
 _READ = f"SELECT {_COLUMNS} FROM runners %s ORDER BY started_at DESC, runner_id DESC"  # noqa: S608 - constants
@@ -95,15 +97,12 @@ def beat_postgres(db: Heart, runner_id: RunnerId) -> Beat:
     return Beat(alive=False)
 
 
-def drain_sqlite(db: Sqlite, runner_id: RunnerId) -> bool:
-    """Tell a runner to take nothing new. False where it is not active."""
-    with db.write() as cursor:
-        return bool(fetched(cursor, _DRAIN, {"runner_id": known(runner_id)}))
-
-
-def drain_postgres(db: Executor, runner_id: RunnerId) -> bool:
-    """As `drain_sqlite`."""
-    return bool(db.execute(_DRAIN, {"runner_id": known(runner_id)}))
+def drain(work: Work, runner_id: RunnerId, beside: Beside) -> bool:
+    """Tell a runner to take nothing new. False where it is not active, and nothing was written."""
+    done = bool(work.run(_DRAIN, {"runner_id": known(runner_id)}))
+    if done:
+        write_beside(work, beside)
+    return done
 
 
 def leave_sqlite(db: Sqlite, runner_id: RunnerId) -> None:

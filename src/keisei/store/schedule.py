@@ -10,7 +10,7 @@ from keisei.records.beside import Beside
 from keisei.records.error import ContractViolation
 from keisei.records.id import ScheduleId
 from keisei.records.schedule import RecurringScheduleRecord
-from keisei.records.slot import Firing, Schedule, ScheduleOrder, Slot
+from keisei.records.slot import Firing, Schedule, ScheduleOrder, Slot, SlotPage, SlotQuery
 from keisei.store.ask import bounded, known, whole
 from keisei.store.clock import maybe_microseconds, microseconds, moment
 from keisei.store.document import document, number, opened
@@ -54,9 +54,7 @@ _DUE = f"""
 ORDER BY next_run_at, schedule_id LIMIT :limit
 """
 _NEXT = "SELECT next_run_at FROM schedules WHERE enabled = 1 ORDER BY next_run_at LIMIT 1"
-_SLOTS = "SELECT schedule_id, status, first_due_at, due_at, count, reason, task_id, recorded_at FROM slots"
-_ALL_SLOTS = f"{_SLOTS} ORDER BY seq DESC LIMIT :limit"
-_OWN_SLOTS = f"{_SLOTS} WHERE schedule_id = :schedule_id ORDER BY seq DESC LIMIT :limit"
+_SLOTS = "SELECT schedule_id, status, first_due_at, due_at, count, reason, task_id, recorded_at, seq FROM slots"
 
 _record = msgspec.json.Decoder(RecurringScheduleRecord).decode
 
@@ -119,9 +117,23 @@ def read_next_slot(reader: Reader) -> datetime | None:
 
 def read_slots(reader: Reader, schedule_id: ScheduleId | None, limit: int) -> list[Slot]:
     """Slots of one schedule, or of all, newest first."""
-    if schedule_id is None:
-        return list(map(_slot, reader.read(_ALL_SLOTS, {"limit": bounded(limit)})))
-    return list(map(_slot, reader.read(_OWN_SLOTS, {"schedule_id": known(schedule_id), "limit": bounded(limit)})))
+    return list(find_slots(reader, SlotQuery(schedule_id=schedule_id, limit=limit)).slots)
+
+
+def find_slots(reader: Reader, query: SlotQuery) -> SlotPage:
+    """A page of slots, newest first, and where the next one begins."""
+    limit = bounded(query.limit)
+    asked: dict[str, Any] = {"limit": limit + 1}
+    narrow = ["TRUE"]
+    if query.schedule_id is not None:
+        narrow.append("schedule_id = :schedule_id")
+        asked["schedule_id"] = known(query.schedule_id)
+    if query.before is not None:
+        narrow.append("seq < :before")
+        asked["before"] = whole(query.before)
+    rows = reader.read(f"{_SLOTS} WHERE {' AND '.join(narrow)} ORDER BY seq DESC LIMIT :limit", asked)
+    more = 0 < limit < len(rows)
+    return SlotPage(slots=tuple(map(_slot, rows[:limit])), next=rows[limit - 1][-1] if more else None)
 
 
 def _renamed(work: Work, values: Mapping[str, Any], was: int) -> bool:

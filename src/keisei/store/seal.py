@@ -13,9 +13,9 @@ from typing import Protocol
 
 from keisei.records.error import IllegalMove, KeiseiError, WorldFault
 from keisei.records.ledger import LedgerEntry
-from keisei.records.move import LedgerRow, NewEntry
+from keisei.records.move import EntryQuery, LedgerRow, NewEntry
 from keisei.rules.ledger import GENESIS, chain_hash, entry_of
-from keisei.store.ledger import POSTGRES, read_entries, read_entry, read_rows
+from keisei.store.ledger import POSTGRES, find_entries, read_entries, read_entry, read_rows
 from keisei.store.reader import Reader
 from keisei.store.step import ALWAYS, LEDGER, Executor, chain, ledger_params
 
@@ -81,6 +81,11 @@ class PostgresLedger:
         """Sealed rows after a place, in order; what is committed is sealed first."""
         self._seal_if_possible()
         return read_entries(self._driver, after, limit, kind)
+
+    def find_entries(self, query: EntryQuery) -> list[LedgerEntry]:
+        """Sealed rows, newest first; what is committed is sealed first."""
+        self._seal_if_possible()
+        return find_entries(self._driver, query)
 
     def entry(self, seq: int) -> LedgerEntry | None:
         """One row."""

@@ -9,7 +9,7 @@ from keisei.records.error import ContractViolation, KeiseiError
 from keisei.records.form import JsonObject
 from keisei.records.id import TaskId, WorkflowId
 from keisei.records.move import NewEvent
-from keisei.records.observation import Observation, Observed, Seen, SeenQuery, SensorState
+from keisei.records.observation import Observation, Observed, Seen, SeenPage, SeenQuery, SensorState
 from keisei.records.sensor import SensorEvent
 from keisei.store.ask import bounded, known, whole
 from keisei.store.clock import maybe_microseconds, maybe_moment, microseconds, moment
@@ -34,7 +34,9 @@ WHERE sensor_id = :sensor_id AND {key} = :{key} RETURNING task_id, workflow_id
     for key in ("dedupe_key", "event_id")
 }
 """By which key an event can be known; the sensor's own key goes first."""
-_SEEN = "SELECT record, status, reason, task_id, workflow_id, repeats, repeated_at, recorded_at FROM sensor_events"
+_SEEN = """
+SELECT record, status, reason, task_id, workflow_id, repeats, repeated_at, recorded_at, seq FROM sensor_events
+"""
 
 _FIELDS = "sensor_id, cursor, next_run_at, last_run_at, failures, reason, paused, version"
 _MAKE = f"""
@@ -83,14 +85,26 @@ def put_sensor(work: Work, state: SensorState, beside: Beside) -> bool:
 
 def read_seen(reader: Reader, query: SeenQuery) -> list[Seen]:
     """Events, newest first. A row that cannot be read is left out."""
-    asked: dict[str, Any] = {"limit": bounded(query.limit)}
+    return list(find_seen(reader, query).events)
+
+
+def find_seen(reader: Reader, query: SeenQuery) -> SeenPage:
+    """A page of events, newest first, and where the next one begins. A row that cannot be read is left out."""
+    limit = bounded(query.limit)
+    asked: dict[str, Any] = {"limit": limit + 1}
+    narrow = ["TRUE"]
     for key in ("sensor_id", "event_id"):
         value = getattr(query, key)
         if value is not None:
+            narrow.append(f"{key} = :{key}")
             asked[key] = known(value)
-    narrow = " AND ".join(f"{key} = :{key}" for key in asked if key != "limit") or "TRUE"
-    sql = f"{_SEEN} WHERE {narrow} ORDER BY seq DESC LIMIT :limit"
-    return [seen for row in reader.read(sql, asked) if (seen := _seen(row))]
+    if query.before is not None:
+        narrow.append("seq < :before")
+        asked["before"] = whole(query.before)
+    rows = reader.read(f"{_SEEN} WHERE {' AND '.join(narrow)} ORDER BY seq DESC LIMIT :limit", asked)
+    more = 0 < limit < len(rows)
+    events = tuple(seen for row in rows[:limit] if (seen := _seen(row)))
+    return SeenPage(events=events, next=rows[limit - 1][-1] if more else None)
 
 
 def read_sensor(reader: Reader, sensor_id: str) -> SensorState | None:

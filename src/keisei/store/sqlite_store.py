@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from keisei.records.beside import NOTHING, Beside
 from keisei.records.id import AdapterId, RunnerId, TaskId
 from keisei.records.move import (
     CancelOrder,
@@ -24,6 +25,7 @@ from keisei.records.move import (
     TaskMove,
 )
 from keisei.records.pipe_run import PipeMove, PipeRun
+from keisei.records.request import RequestAnswer, RequestRecord
 from keisei.records.runner import Beat, RunnerRecord
 from keisei.store.autonomy import Autonomy
 from keisei.store.bell import SocketBell
@@ -41,11 +43,12 @@ from keisei.store.order import move_sqlite, pause_sqlite, request_cancel_sqlite
 from keisei.store.outbox import deliver_sqlite
 from keisei.store.pipe import begin_run, forget_runs, move_run, take_run
 from keisei.store.progress import progress_sqlite
-from keisei.store.runner import beat_sqlite, drain_sqlite, leave_sqlite, register_sqlite
+from keisei.store.request import answer_request, begin_request, withdraw_request
+from keisei.store.runner import beat_sqlite, drain, leave_sqlite, register_sqlite
 from keisei.store.settle import settle_sqlite
 from keisei.store.sqlite import Sqlite
 from keisei.store.sweep import adopt_sqlite, sweep_sqlite
-from keisei.store.work import SqliteWork, Work
+from keisei.store.work import SqliteWork, Work, requeue
 
 T = TypeVar("T")
 
@@ -62,6 +65,10 @@ class SqliteStore(Either, Autonomy):
     def enqueue(self, tasks: Sequence[NewTask]) -> list[Enqueued]:
         """Queue tasks in one commit, each with its event. A known key or id writes nothing."""
         return enqueue_sqlite(self._reader, tasks)
+
+    def requeue(self, task: NewTask, beside: Beside) -> Enqueued:
+        """Queue one task with what is written beside it. A known key or id writes nothing of either."""
+        return self._do(partial(requeue, task=task, beside=beside))
 
     def wake_due(self) -> int:
         """Make delayed tasks whose moment has come claimable. How many."""
@@ -97,9 +104,9 @@ class SqliteStore(Either, Autonomy):
         """Renew the lease."""
         return beat_sqlite(self._reader, runner_id)
 
-    def drain(self, runner_id: RunnerId) -> bool:
+    def drain(self, runner_id: RunnerId, beside: Beside = NOTHING) -> bool:
         """Tell a runner to take nothing new. False where it is not active."""
-        return drain_sqlite(self._reader, runner_id)
+        return self._do(partial(drain, runner_id=runner_id, beside=beside))
 
     def leave(self, runner_id: RunnerId) -> None:
         """A runner stops by itself."""
@@ -152,6 +159,18 @@ class SqliteStore(Either, Autonomy):
     def forget_runs(self, before: datetime, limit: int = 100) -> int:
         """Remove runs of pipes that did not move since, with their members; how many."""
         return self._do(partial(forget_runs, before=before, limit=limit))
+
+    def begin_request(self, key: str, actor: str, digest: str) -> RequestRecord:
+        """Begin an order that came with a key, or tell what became of it."""
+        return self._do(partial(begin_request, key=key, actor=actor, digest=digest))
+
+    def answer_request(self, answer: RequestAnswer) -> bool:
+        """Keep the answer to one. False: it is somebody else's by now."""
+        return self._do(partial(answer_request, answer=answer))
+
+    def withdraw_request(self, key: str, actor: str, fence: int) -> bool:
+        """Forget one that was not carried out. False: it is somebody else's by now."""
+        return self._do(partial(withdraw_request, key=key, actor=actor, fence=fence))
 
     def _do(self, action: Callable[[Work], T]) -> T:
         with self._reader.write() as cursor:

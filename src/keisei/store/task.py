@@ -1,11 +1,10 @@
-"""Reading tasks: one, a page, their numbers, and what an agent finished before."""
+"""Reading tasks: one, their numbers, and what an agent finished before. Lists stand in `task_list`."""
 
 from typing import Any
 
 from msgspec.structs import replace
 
 from keisei.records.id import AgentId, AttemptId, ProfileId, RunnerId, TaskId
-from keisei.records.move import TaskQuery
 from keisei.records.task import Lease, TaskRecord, TaskStatus
 from keisei.rules.follow_up import TASK_SOURCE
 from keisei.store.ask import bounded, known
@@ -33,14 +32,18 @@ ONE = f"{LEASED} WHERE t.task_id = :task_id"
 CANCELED = "SELECT 1 FROM tasks WHERE task_id = :task_id AND cancel_at IS NOT NULL"
 DEPTH = "SELECT depth FROM tasks WHERE task_id = :task_id"
 CHILDREN = f"{LEASED} WHERE t.depth > 0 AND t.source = :source ORDER BY t.seq LIMIT :limit"
-BEFORE = "{seq} < (SELECT b.seq FROM tasks b WHERE b.task_id = :before)"
 MEMORY = f"""
 SELECT {TASK} FROM tasks t WHERE t.ready = 3 AND {{agent}} AND t.profile_id = :profile_id
 ORDER BY t.finished_at DESC, t.seq DESC LIMIT :limit
 """  # noqa: S608 - our own columns
-COUNTS = " UNION ALL ".join(
-    f"SELECT status, count(*) FROM tasks WHERE ready = {ready} GROUP BY status"  # noqa: S608 - a number
-    for ready in range(5)
+# Most tasks are completed, and all together are counted at once: those that are completed are the rest.
+REST: TaskStatus = "completed"
+COUNTED = tuple((status, ready) for status, places in PLACES.items() if status != REST for ready in places)
+COUNTS = ", ".join(
+    (
+        "SELECT (SELECT count(*) FROM tasks)",
+        *(f"(SELECT count(*) FROM tasks WHERE ready = {ready} AND status = '{status}')" for status, ready in COUNTED),  # noqa: S608
+    )
 )
 CLAIMABLE = """
 SELECT (SELECT count(*) FROM tasks WHERE ready = 1)
@@ -50,37 +53,7 @@ SELECT (SELECT count(*) FROM tasks WHERE ready = 1)
 
 def read_task(reader: Reader, task_id: TaskId) -> TaskRecord | None:
     """One task, with its lease while it runs."""
-    return next(map(_task, reader.read(ONE, {"task_id": known(task_id)})), None)
-
-
-def read_tasks(reader: Reader, query: TaskQuery) -> list[TaskRecord]:
-    """A page of tasks, newest first. Older than a task that is not there: none."""
-    asked: dict[str, Any] = {"limit": bounded(query.limit)}
-    narrow = []
-    for name in ("task_type", "source", "before"):
-        value = getattr(query, name)
-        if value is not None:
-            narrow.append(BEFORE if name == "before" else f"{name} = :{name}")
-            asked[name] = known(value)
-    pages = " UNION ALL ".join(_page(place, narrow) for place in _places(query.statuses))
-    sql = f"{LEASED} WHERE t.seq IN ({pages}) ORDER BY t.seq DESC LIMIT :limit"
-    return list(map(_task, reader.read(sql, asked)))
-
-
-def _places(statuses: tuple[TaskStatus, ...]) -> list[str]:
-    """Conditions that each fit one index: the key itself where every status is wanted."""
-    found = [(ready, status) for status in dict.fromkeys(statuses) for ready in PLACES[status]]
-    return [f"ready = {ready} AND status = '{status}'" for ready, status in found] or ["TRUE"]
-
-
-def _page(place: str, narrow: list[str]) -> str:
-    """The newest of one place. Tasks that wait are indexed by another order: they are few, and sorted here.
-
-    The plus keeps the planner from walking through every finished task instead.
-    """
-    seq = "+seq" if place.startswith(("ready = 0", "ready = 1")) else "seq"
-    chosen = " AND ".join((place, *narrow)).format(seq=seq)
-    return f"SELECT seq FROM (SELECT seq FROM tasks WHERE {chosen} ORDER BY {seq} DESC LIMIT :limit) p"  # noqa: S608
+    return next(map(leased, reader.read(ONE, {"task_id": known(task_id)})), None)
 
 
 def read_depth(reader: Reader, task_id: TaskId) -> int:
@@ -91,7 +64,7 @@ def read_depth(reader: Reader, task_id: TaskId) -> int:
 def read_children(reader: Reader, task_id: TaskId, limit: int) -> list[TaskRecord]:
     """Tasks that a task asked for, oldest first."""
     asked = {"source": known(f"{TASK_SOURCE}{task_id}"), "limit": bounded(limit)}
-    return list(map(_task, reader.read(CHILDREN, asked)))
+    return list(map(leased, reader.read(CHILDREN, asked)))
 
 
 def read_canceled(reader: Reader, task_id: TaskId) -> bool:
@@ -102,9 +75,10 @@ def read_canceled(reader: Reader, task_id: TaskId) -> bool:
 def count_tasks(reader: Reader) -> dict[TaskStatus, int]:
     """How many tasks have which status; every status is there."""
     counts: dict[TaskStatus, int] = dict.fromkeys(PLACES, 0)
-    for status, number in reader.read(COUNTS, {}):
+    total, *numbers = reader.read(COUNTS, {})[0]
+    for (status, _), number in zip(COUNTED, numbers, strict=True):
         counts[status] += number
-    return counts
+    return counts | {REST: total - sum(numbers)}
 
 
 def count_claimable(reader: Reader, now_us: int) -> int:
@@ -120,7 +94,8 @@ def read_memory(reader: Reader, agent: AgentId | None, profile: ProfileId, limit
     return list(map(task_of, reader.read(MEMORY.format(agent="t.agent = :agent"), asked | {"agent": known(agent)})))
 
 
-def _task(row: Row) -> TaskRecord:
+def leased(row: Row) -> TaskRecord:
+    """A task out of the columns of `LEASED`, with its lease while it runs."""
     task = task_of(row)
     attempt_id, runner_id, fence, expires_us = row[TASK_WIDTH:]
     if task.status != "running" or attempt_id is None or expires_us is None:

@@ -1,5 +1,6 @@
 """The view: everything the store tells of tasks and attempts, in one text for both databases, without a lock."""
 
+from datetime import datetime
 from typing import Protocol
 
 from keisei.records.artifact import ArtifactRecord
@@ -8,11 +9,13 @@ from keisei.records.bundle import BundleRecord
 from keisei.records.event import RuntimeEvent
 from keisei.records.finding import FindingRecord
 from keisei.records.id import AgentId, AttemptId, ProfileId, TaskId
-from keisei.records.move import EventQuery, TaskQuery
+from keisei.records.move import AttemptQuery, EventQuery, TaskPage, TaskQuery
+from keisei.records.overview import Overview
 from keisei.records.task import TaskRecord, TaskStatus
 from keisei.store.artifact import read_artifacts
-from keisei.store.attempt import read_attempt, read_attempts, read_bundle, read_findings
-from keisei.store.event import read_events
+from keisei.store.attempt import find_attempts, read_attempt, read_attempts, read_bundle, read_findings
+from keisei.store.event import find_events, read_events
+from keisei.store.overview import read_overview
 from keisei.store.reader import Reader
 from keisei.store.task import (
     count_claimable,
@@ -22,8 +25,8 @@ from keisei.store.task import (
     read_depth,
     read_memory,
     read_task,
-    read_tasks,
 )
+from keisei.store.task_list import find_tasks, read_tasks
 
 
 class Driver(Reader, Protocol):
@@ -45,6 +48,10 @@ class Reading:
     def tasks(self, query: TaskQuery) -> list[TaskRecord]:
         """Tasks, newest first."""
         return read_tasks(self._reader, query)
+
+    def find_tasks(self, query: TaskQuery) -> TaskPage:
+        """Tasks, newest first, and where the next page begins."""
+        return find_tasks(self._reader, query)
 
     def counts(self) -> dict[TaskStatus, int]:
         """How many tasks have which status; every status is there."""
@@ -74,6 +81,10 @@ class Reading:
         """Attempts of one task, oldest first; of all tasks, newest first, where none is named."""
         return read_attempts(self._reader, task_id, limit)
 
+    def find_attempts(self, query: AttemptQuery) -> list[TaskAttempt]:
+        """Attempts, newest first."""
+        return find_attempts(self._reader, query)
+
     def memory(self, agent: AgentId | None, profile: ProfileId, limit: int) -> list[TaskRecord]:
         """The newest finished tasks of the same agent and profile, newest first."""
         return read_memory(self._reader, agent, profile, limit)
@@ -93,3 +104,11 @@ class Reading:
     def events(self, query: EventQuery) -> list[RuntimeEvent]:
         """Events, oldest first."""
         return read_events(self._reader, query)
+
+    def find_events(self, query: EventQuery) -> list[RuntimeEvent]:
+        """Events, newest first."""
+        return find_events(self._reader, query)
+
+    def overview(self, day_start: datetime) -> Overview:
+        """What is going on, and what happened since the start of the day."""
+        return read_overview(self._reader, self._reader.now_us(), day_start)

@@ -120,6 +120,14 @@ class PostgresWork:
         return Enqueued(task_id=known[0][0] if known else task.task.task_id, created=False)
 
 
+def requeue(work: Work, task: NewTask, beside: Beside) -> Enqueued:
+    """Queue one task with what is written beside it. A known key or id writes nothing of either."""
+    (done,) = work.add_tasks([task])
+    if done.created:
+        write_beside(work, beside)
+    return done
+
+
 def write_beside(work: Work, beside: Beside) -> list[Enqueued]:
     """Everything that holds exactly if the move does; what became of its tasks."""
     added = work.add_tasks(beside.tasks) if beside.tasks else []

@@ -128,6 +128,9 @@ def read_workflows(reader: Reader, query: WorkflowQuery) -> list[Workflow]:
     if query.workflow_type is not None:
         narrow.append("w.workflow_type = :workflow_type")
         asked["workflow_type"] = known(query.workflow_type)
+    if query.before is not None:
+        narrow.append("w.seq < (SELECT b.seq FROM workflows b WHERE b.workflow_id = :before)")
+        asked["before"] = known(query.before)
     # Those that go on are few and have an index; the plus keeps the planner from walking through all the others.
     order = "w.seq" if "completed" in chosen else "+w.seq"
     if order == "+w.seq":

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from keisei.engine.intake import Defaults, Origin, accept, read_intent
+from keisei.engine.intake import Defaults, Origin, Registry, accept, read_intent
 from keisei.engine.ports import Store
 from keisei.library.catalog import Catalog
 from keisei.library.load import Loaded
@@ -35,6 +35,9 @@ ANY: Final = "agent-runtime/task.intent/v1"
 BY_EXIT_CODE: Final = "script"
 """The one word that means the same everywhere: it completes by exit code 0."""
 
+NOWHERE: Final = Origin()
+"""Where an intent comes from that nothing else asked for."""
+
 
 class Queued(NamedTuple):
     """A task at the door."""
@@ -45,10 +48,12 @@ class Queued(NamedTuple):
     """False: it was known by its key."""
 
 
-def queue_intent(store: Store, registry: "RuntimeRegistry", defaults: Defaults, data: object) -> Queued:
+def queue_intent(
+    store: Store, registry: Registry, defaults: Defaults, data: object, origin: Origin = NOWHERE
+) -> Queued:
     """Queue what is asked for, in either dialect. Raises ContractViolation or OperatorError; then nothing is queued."""
     intent = read_intent(data)
-    new = accept(intent, registry, defaults, origin=Origin(), task_id=TaskId(new_id()), now=store.now())
+    new = accept(intent, registry, defaults, origin=origin, task_id=TaskId(new_id()), now=store.now())
     (result,) = store.enqueue([new])
     store.ring()
     return Queued(store.task(result.task_id) or new.task, result.created)

@@ -1,13 +1,14 @@
 """Shapes of the original: our records as its commands print them."""
 
 import json
-from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from keisei.contracts.check import data_of
 from keisei.contracts.dialect import INTENT
 from keisei.engine.ports import Store
+from keisei.engine.schedule import Ticked
+from keisei.records.error import OperatorError
 from keisei.records.event import RuntimeEvent
 from keisei.records.id import TaskId
 from keisei.records.intent import TaskIntent
@@ -15,7 +16,7 @@ from keisei.records.move import EventQuery, TaskQuery
 from keisei.records.observation import Seen
 from keisei.records.progression import Workflow
 from keisei.records.schedule import RecurringScheduleRecord
-from keisei.records.task import TaskRecord
+from keisei.records.task import TaskRecord, TaskStatus
 
 RECENT: Final = 5
 LOOKED_AT: Final = 1000
@@ -32,6 +33,15 @@ def stamp(moment: datetime) -> str:
 def maybe_stamp(moment: datetime | None) -> str | None:
     """Likewise; None where there is none."""
     return None if moment is None else stamp(moment)
+
+
+def moment_of(text: str, said: str) -> datetime:
+    """A moment in UTC; one without a zone is meant in UTC. Raises OperatorError, which names what was `said`."""
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise OperatorError(f"{said} `{text}` is no time", "write it as 2026-01-31T09:00:00Z") from error
 
 
 def intent_shape(intent: TaskIntent) -> dict[str, Any]:
@@ -51,6 +61,15 @@ def schedule_shape(schedule: RecurringScheduleRecord) -> dict[str, Any]:
         "task": intent_shape(schedule.task),
         "created_at": stamp(schedule.created_at),
         "updated_at": stamp(schedule.updated_at),
+    }
+
+
+def ticked_shape(done: Ticked) -> dict[str, Any]:
+    """What one look at the schedules did, as `schedule-tick` prints it."""
+    return {
+        "schedulesEvaluated": done.evaluated,
+        "tasksCreated": len(done.task_ids),
+        "taskIds": list(done.task_ids),
     }
 
 
@@ -95,20 +114,33 @@ def whole_workflow(workflow: Workflow) -> dict[str, Any]:
 
 def status_of(store: Store) -> dict[str, Any]:
     """Counts, the tasks that changed last, the last event."""
-    events = store.events(EventQuery(newest=True, limit=LOOKED_AT))
+    last = store.events(EventQuery(newest=True, limit=1))
     return {
         "counts": [{"status": name, "count": count} for name, count in sorted(store.counts().items()) if count],
-        "recent": [_recent(store, each) for each in _changed(store, events)],
-        "lastEvent": _event(events[-1]) if events else None,
+        "recent": [_recent(store, each) for each in changed_tasks(store, RECENT)],
+        "lastEvent": brief_event(last[-1]) if last else None,
     }
 
 
-def _changed(store: Store, events: Iterable[RuntimeEvent]) -> list[TaskRecord]:
-    """The tasks that changed last: whatever changes a task leaves an event. Where too few are left, the newest ones."""
-    ids: dict[TaskId, None] = {each.task_id: None for each in reversed(list(events)) if each.task_id is not None}
-    ids |= {each.task_id: None for each in store.tasks(TaskQuery(limit=RECENT)) if each.task_id not in ids}
-    found = (store.task(each) for each in ids)
-    return [each for each, _ in zip((each for each in found if each is not None), range(RECENT), strict=False)]
+def changed_tasks(store: Store, limit: int, statuses: tuple[TaskStatus, ...] = ()) -> list[TaskRecord]:
+    """The tasks that changed last, newest change first; only of these statuses, where any are named.
+
+    Whatever changes a task leaves an event, and so many of those are searched; where too few are left, the newest tasks
+    are taken too.
+    """
+    events = store.events(EventQuery(newest=True, limit=LOOKED_AT))
+    newest = store.tasks(TaskQuery(statuses=statuses, limit=limit))
+    ids: dict[TaskId, None] = {each.task_id: None for each in reversed(events) if each.task_id is not None}
+    known = {each.task_id: each for each in newest}
+    ids |= dict.fromkeys(known)
+    found: list[TaskRecord] = []
+    for task_id in ids:
+        task = known.get(task_id) or store.task(task_id)
+        if task is not None and (not statuses or task.status in statuses):
+            found.append(task)
+        if len(found) == limit:
+            break
+    return sorted(found, key=lambda each: each.updated_at, reverse=True)
 
 
 def _recent(store: Store, task: TaskRecord) -> dict[str, Any]:
@@ -124,7 +156,8 @@ def _recent(store: Store, task: TaskRecord) -> dict[str, Any]:
     }
 
 
-def _event(last: RuntimeEvent) -> dict[str, Any]:
+def brief_event(last: RuntimeEvent) -> dict[str, Any]:
+    """An event, as `status` prints the last one."""
     return {
         "event_type": last.event_type,
         "task_id": last.task_id,

@@ -137,7 +137,7 @@ def compared(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         "runtime_name": after.get("runtime_name"),
         "before_captured_at": before["captured_at"],
         "after_captured_at": after["captured_at"],
-        "completed_task_delta": _delta(_count(before, "completed"), _count(after, "completed")),
+        "completed_task_delta": _delta(count_of(before, "completed"), count_of(after, "completed")),
         "queued_task_delta": _delta(len(before["queued_tasks"]), len(after["queued_tasks"])),
         "new_artifacts_created": [each for each in after["artifact_files"] if each not in known],
         "workflow_counts": _delta(len(earlier), len(later)),
@@ -154,7 +154,8 @@ def _by_key(snapshot: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {each["instance_key"]: each for each in snapshot["workflows"]}
 
 
-def _count(snapshot: dict[str, Any], status: str) -> int:
+def count_of(snapshot: dict[str, Any], status: str) -> int:
+    """How many tasks had a status."""
     counts = (each.get("count") for each in snapshot["status"]["counts"] if each.get("status") == status)
     return next((each for each in counts if isinstance(each, int)), 0)
 

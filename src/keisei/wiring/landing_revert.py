@@ -1,5 +1,6 @@
 """Taking a landing back: by a commit of its own, checked like every other, on the branch as it is now."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -32,14 +33,21 @@ LIMIT_S: Final = Planned(capability=MERGE, kind="command").timeout_s
 """How long a check may take where its task does not say: as long as when it landed."""
 
 
-def revert(shop: Shop, landing_id: LandingId, reason: str, actor: str) -> LandingRecord:
-    """Take a landing back by a commit of its own, checked like every other. Raises Refused where that cannot be."""
+def revert(
+    shop: Shop, landing_id: LandingId, reason: str, actor: str, patience_s: float | None = None
+) -> LandingRecord:
+    """Take a landing back by a commit of its own, checked like every other. Raises Refused where that cannot be.
+
+    Whoever lands just now is waited for: as long as it takes, or so many seconds.
+    """
+    check_landed(known(shop.store, landing_id))
     desk = Desk(shop, hold_of(landing_id, lambda: FOREVER_S), actor, lambda _line: None)
-    with locked(shop, lambda: True):
+    ends = None if patience_s is None else time.monotonic() + patience_s
+    with locked(shop, lambda: ends is None or time.monotonic() < ends) as mine:
+        if not mine:
+            raise Refused("somebody lands just now", "take it back when that is done; /landings shows what lands")
         landing = known(shop.store, landing_id)
-        if landing.status != "landed" or landing.after_commit is None or landing.before_commit is None:
-            message = f"landing {landing_id} is {landing.status}: only what has landed is taken back"
-            raise Refused(message, INSTEAD.get(landing.status))
+        check_landed(landing)
         facts = facts_of(shop, landing.branch)
         if facts.branch != landing.branch:
             hint = f"`git branch {landing.branch} COMMIT` makes it again"
@@ -50,6 +58,13 @@ def revert(shop: Shop, landing_id: LandingId, reason: str, actor: str) -> Landin
         if after is None:
             raise Refused(f"landing {landing_id} moved under the order", "look at it again with `keisei land show`")
         return after
+
+
+def check_landed(landing: LandingRecord) -> None:
+    """Raise Refused, with what can be done instead, unless it has landed."""
+    if landing.status != "landed" or landing.after_commit is None or landing.before_commit is None:
+        message = f"landing {landing.landing_id} is {landing.status}: only what has landed is taken back"
+        raise Refused(message, INSTEAD.get(landing.status))
 
 
 def _reverting(desk: Desk, landing: LandingRecord, facts: RepositoryFacts, reason: str) -> str:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from keisei.adapters import adapter_of
 from keisei.adapters.port import Probe
 from keisei.records.adapter import AdapterConfig
+from keisei.records.error import WorldFault
 from keisei.records.launch import Call
 from keisei.sandbox.http import call
 
@@ -44,7 +45,10 @@ def _program_fault(asked: Probe, config: AdapterConfig, path: str | None) -> str
 def _address_fault(asked: Probe) -> str | None:
     if asked.url is None:
         return None
-    answer = call(Call(method="GET", url=asked.url, timeout_s=PATIENCE_S))
+    try:
+        answer = call(Call(method="GET", url=asked.url, timeout_s=PATIENCE_S))
+    except WorldFault as error:  # an address that is none, as `http://user:password@host`
+        return error.message
     if answer.http_status is None:
         return f"{asked.url} does not answer: {answer.fault or 'out of time'}"
     first, last = asked.statuses

@@ -88,12 +88,13 @@ class CatalogRegistry:
 
     def payload_keys(self, task_type: TaskTypeSpec) -> frozenset[str] | None:
         """The keys a payload may have; None where any may stand there. Raises AuthorError for a schema of no use."""
-        found = self._payload_schema(task_type)
+        found = self.payload_schema(task_type)
         if found.get("additionalProperties") is not False or "patternProperties" in found:
             return None
         return frozenset(found.get("properties") or ())
 
-    def _payload_schema(self, task_type: TaskTypeSpec) -> Mapping[str, Any]:
+    def payload_schema(self, task_type: TaskTypeSpec) -> Mapping[str, Any]:
+        """The schema of its payloads, as data. Raises AuthorError where it is missing or of no use."""
         named = task_type.payload_schema_id
         if named.startswith(PUBLISHED):
             return schema(known(named))

@@ -105,8 +105,8 @@ class Sensing:
         for job in jobs:
             job.thread.join(JOIN_S)
 
-    def run(self, name: str) -> Ran:
-        """Run one sensor now, due or not, paused or not.
+    def run(self, name: str, actor: str) -> Ran:
+        """Run one sensor now, due or not, paused or not; the ledger tells who wanted it.
 
         Raises Refused while the queue is deep, OperatorError for a skill that brings no sensor.
         """
@@ -116,7 +116,7 @@ class Sensing:
         if reason is not None:
             raise Refused(f"sensors are not run now: {reason}", "wait until work is done")
         for _ in range(RACES):
-            state = claim(self._store, self._store.sensor(name), name, table)
+            state = claim(self._store, self._store.sensor(name), name, table, _ordered(name, actor))
             if state is not None:
                 return self._carried(state, table, Switch())
         raise Refused(f"sensor `{name}` changed under the order {RACES} times", "try again")
@@ -221,10 +221,18 @@ class Sensing:
         self._store.put_sensor(rules.held_back(known, table, f"{HELD}{reason}", now), beside)
 
 
-def claim(store: Store, state: SensorState | None, name: str, table: ProjectSensor) -> SensorState | None:
+def claim(
+    store: Store, state: SensorState | None, name: str, table: ProjectSensor, beside: Beside = NOTHING
+) -> SensorState | None:
     """Speak for one run of a sensor: its state while it runs. None: somebody was quicker."""
     after = rules.claimed(state, name, table, store.now())
-    return replace(after, version=after.version + 1) if store.put_sensor(after, NOTHING) else None
+    return replace(after, version=after.version + 1) if store.put_sensor(after, beside) else None
+
+
+def _ordered(name: str, actor: str) -> Beside:
+    """What is written where somebody wants a sensor run."""
+    event = sensor_event("operator_ordered", name, order="run", actor=actor)
+    return Beside(events=(event,), ledger=(NewEntry(kind="sensor_ordered", actor=actor, subject=name, body={}),))
 
 
 def settle(store: Store, state: SensorState, after: Callable[[SensorState], SensorState], beside: Beside) -> None:

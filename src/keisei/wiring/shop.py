@@ -1,5 +1,6 @@
 """The shop: what all attempts of a runner share, and what one attempt leaves for whoever judges it."""
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -96,7 +97,7 @@ def read_evidence(home: Home, attempt: TaskAttempt, name: str, start: int, most:
     keys = keys_of(attempt.attempt_id, attempt.started_at)
     growing = home.run / attempt.attempt_id / name
     if name in GROWING and growing.is_file():
-        with growing.open("rb") as file:
+        with open(growing, "rb", opener=_unlinked) as file:
             file.seek(start)
             return file.read(most)
     stored = FileEvidence(home.evidence).open(keys.of(name))
@@ -107,3 +108,8 @@ def read_evidence(home: Home, attempt: TaskAttempt, name: str, start: int, most:
     with stored:
         stored.seek(start)
         return stored.read(most)
+
+
+def _unlinked(path: str, flags: int) -> int:
+    """Open a file and nothing that a link leads to."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

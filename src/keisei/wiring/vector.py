@@ -1,6 +1,7 @@
 """Test vectors: the calls inside a capability's file, judged by that capability alone in an empty worktree."""
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,10 +30,14 @@ class Tried(NamedTuple):
 
 def try_vectors(catalog: Catalog, name: str) -> list[Tried]:
     """Every vector of a capability, judged. Raises AuthorError, OperatorError for a capability that cannot be used."""
+    return list(trying_vectors(catalog, name))
+
+
+def trying_vectors(catalog: Catalog, name: str) -> Iterator[Tried]:
+    """The same, one at a time: whoever has no more time stops asking."""
     manifest: CapabilityManifest = catalog.capability(catalog.canonical(name))
     own = manifest.capability.name
     judge = judge_here()
-    found = []
     for number, vector in enumerate(manifest.tests, start=1):
         with tempfile.TemporaryDirectory(prefix="keisei-vector-") as folder:
             setting = Setting(Path(folder), None, Path("/home/agent"))
@@ -40,8 +45,7 @@ def try_vectors(catalog: Catalog, name: str) -> list[Tried]:
             judgement = judge.judge(_call(vector, setting.worktree), policy)
         title = vector.name or f"vector {number}"
         said = judgement.reason or next(iter(judgement.notes), None)
-        found.append(Tried(own, title, vector.expect, judgement.decision, judgement.cause, said))
-    return found
+        yield Tried(own, title, vector.expect, judgement.decision, judgement.cause, said)
 
 
 def _call(vector: TestVector, worktree: str) -> ToolCall:

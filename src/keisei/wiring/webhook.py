@@ -77,6 +77,27 @@ def open_reception(
     return Reception(store, registry, defaults, hooks, most)
 
 
+def tolerant_reception(
+    home: Home,
+    store: Store,
+    registry: Callable[[], Registry],
+    defaults: Defaults,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[Reception, dict[str, str]]:
+    """The webhooks of a project that can be listened to, and why the others cannot. Never raises."""
+    given = os.environ if environment is None else environment
+    hooks, faults = {}, {}
+    for name, table in home.file.webhooks.items():
+        try:
+            hooks[name] = Hook(table, _key(name, table, given))
+            _check(name, table, store, registry)
+        except KeiseiError as error:
+            hooks.pop(name, None)
+            faults[name] = error.message
+    most = (home.file.runner or ProjectRunner()).sensor_backlog
+    return Reception(store, registry, defaults, hooks, most), faults
+
+
 def _key(name: str, table: ProjectWebhook, environment: Mapping[str, str]) -> bytes:
     secret = environment.get(table.secret_env)
     if not secret:

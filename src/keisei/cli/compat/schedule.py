@@ -1,6 +1,5 @@
 """`keisei compat schedule-create`, `schedule-tick`: schedules, in the original's shapes."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -8,7 +7,6 @@ import click
 from keisei.cli.compat.opened import config_option, data_options, given, opened_runtime
 from keisei.cli.desk import actor
 from keisei.cli.output import emit_json
-from keisei.records.error import OperatorError
 
 
 @click.command("schedule-create")
@@ -31,20 +29,11 @@ def schedule_create(config: Path, text: str | None, file: str | None) -> int:
 @click.option("--at", help="As if it were then; an ISO 8601 time.")
 def schedule_tick(config: Path, at: str | None) -> int:
     """Queue what is due. A moment in the future lets no schedule fire more than once, nor loses its slots."""
-    from keisei.engine.schedule import tick
+    from keisei.engine.schedule import look
+    from keisei.wiring.compat_shape import moment_of, ticked_shape
 
-    moment = None if at is None else _moment(at)
+    moment = None if at is None else moment_of(at, "--at")
     with opened_runtime(config) as opened:
-        done = tick(opened.office(), at=moment)
-    told = {"schedulesEvaluated": done.evaluated, "tasksCreated": len(done.task_ids), "taskIds": list(done.task_ids)}
-    emit_json(told)
+        done = look(opened.office(), actor(), at=moment)
+    emit_json(ticked_shape(done))
     return 0
-
-
-def _moment(text: str) -> datetime:
-    """A moment in UTC; one without a zone is meant in UTC."""
-    try:
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise OperatorError(f"--at `{text}` is no time", "write it as 2026-01-31T09:00:00Z") from error

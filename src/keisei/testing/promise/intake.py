@@ -3,11 +3,13 @@
 # ruff: noqa: PLR2004 - expected values are plain numbers
 
 from datetime import timedelta
+from typing import Any
 
 from msgspec.structs import replace
 
+from keisei.records.beside import Beside
 from keisei.records.id import TaskId
-from keisei.records.move import Enqueued
+from keisei.records.move import Enqueued, NewEntry, NewEvent
 from keisei.testing.promise.book import PARTIES, at_once, promise
 from keisei.testing.queue import Desk, new_outcome, refused
 
@@ -171,6 +173,56 @@ def thousands_are_queued_at_once(desk: Desk) -> None:
 
     assert desk.store.counts()["pending"] == len(ids)
     assert [claimed.task.task_id for claimed in desk.claim(desk.runner(), 5)] == ids[:5]
+
+
+@promise
+def a_task_is_queued_once_more_with_what_is_written_beside_it(desk: Desk) -> None:
+    """All of it in one commit: the task, its events, its line in the ledger."""
+    new = desk.task(idempotency_key="again:one:1")
+    beside = _beside()
+
+    assert desk.store.requeue(new, beside) == Enqueued(task_id=new.task.task_id, created=True)
+
+    assert desk.store.task(new.task.task_id) == new.task
+    assert desk.life(new.task.task_id) == ["task_enqueued"]
+    assert desk.ledger() == [("task_requeued", "one")]
+    assert desk.life(TaskId("one")) == ["operator_ordered"]
+
+
+@promise
+def what_is_known_is_not_queued_once_more(desk: Desk) -> None:
+    """Neither by its key nor by its id, and nothing is written beside it; what cannot be written keeps it out too."""
+    new = desk.task(idempotency_key="key")
+    desk.store.enqueue([new])
+    known = Enqueued(task_id=new.task.task_id, created=False)
+    over = desk.task(status="completed", finished_at=desk.clock.now(), outcome=new_outcome("completed"))
+
+    with desk.unchanged():
+        assert desk.store.requeue(desk.task(idempotency_key="key"), _beside()) == known
+        assert desk.store.requeue(new, _beside()) == known
+        with refused():
+            desk.store.requeue(over, _beside())
+        with refused():
+            desk.store.requeue(desk.task(), _beside(body={"no": float("nan")}, source="manual"))
+
+
+@promise
+def of_many_who_queue_it_once_more_one_does(desk: Desk) -> None:
+    """And one line in the ledger tells of it."""
+    stores = [desk.another() for _ in range(PARTIES)]
+    tasks = [desk.task(idempotency_key="race") for _ in stores]
+
+    answers = at_once(lambda store, task: store.requeue(task, _beside()), stores, tasks)
+
+    assert sum(answer.created for answer in answers) == 1
+    assert len({answer.task_id for answer in answers}) == 1
+    assert desk.ledger() == [("task_requeued", "one")]
+
+
+def _beside(**changes: Any) -> Beside:  # noqa: ANN401 - whatever an entry has
+    event = NewEvent(event_type="operator_ordered", task_id=TaskId("one"), detail={"order": "retry"})
+    entry = NewEntry(kind="task_requeued", actor="ann", subject="one", body={})
+    return Beside(events=(event,), ledger=(replace(entry, **changes),))
 
 
 @promise

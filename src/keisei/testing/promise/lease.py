@@ -1,6 +1,8 @@
 """Leases: a runner that is silent loses what it holds, once and for ever, and somebody takes it up."""
 
+from keisei.records.beside import Beside
 from keisei.records.id import RunnerId
+from keisei.records.move import NewEntry, NewEvent
 from keisei.testing.promise.book import promise
 from keisei.testing.queue import LEASE_S, Desk, new_runner
 
@@ -120,6 +122,23 @@ def a_draining_runner_finishes_what_it_has(desk: Desk) -> None:
     assert [one.state for one in desk.store.runners()] == ["draining"]
     assert desk.sweep() == []
     assert desk.settle(claimed, "completed") == "settled"
+
+
+@promise
+def who_let_a_runner_drain_stands_in_the_ledger(desk: Desk) -> None:
+    """In the commit of the order; a runner that does not drain leaves nothing."""
+    runner = desk.runner()
+    event = NewEvent(event_type="operator_ordered", detail={"order": "drain"})
+    entry = NewEntry(kind="runner_drained", actor="ann", subject=runner, body={})
+    beside = Beside(events=(event,), ledger=(entry,))
+
+    assert desk.store.drain(runner, beside)
+    with desk.unchanged():
+        assert not desk.store.drain(runner, beside)
+        assert not desk.store.drain(RunnerId("nobody"), beside)
+
+    assert desk.ledger() == [("runner_drained", runner)]
+    assert desk.life(None)[-1] == "operator_ordered"
 
 
 @promise
