@@ -23,6 +23,7 @@ from tests.library.primitives import package, write
 MACHINE = probe()
 FOUND_NOTHING = {
     "kei-agent": {"UnknownTask"},
+    "kei-forge": {"UnknownReceipt"},
     "kei-http": {"PrivateAddress", "Unreachable"},
     "kei-milestone": {"MilestoneNotFound", "TaskNotFound"},
     "kei-task": {"TaskNotFound"},

@@ -2,6 +2,7 @@
 
 import ast
 import errno
+import itertools
 import json
 import os
 import shutil
@@ -107,6 +108,22 @@ def test_what_people_say_comes_back_as_they_said_it(tmp_path):
     assert project["project"]["description"] == one_line(SAYS)
     assert "%%atom%%" in space["__doc__"]
     assert '"""[[a::b]]"""' in space["__doc__"]
+
+
+def test_schemas_code_and_body_that_are_given_are_those_that_are_written(tmp_path):
+    schema = inferred({"a": 1}, "mine", closed=True)
+    code, body = "def run(input, context):\r\n    return {}", "# Mine\n\nDoes it.\n"
+    more = {"timeout_ms": 5, "stability": "beta", "keywords": ("a",), "idempotent": True}
+    write_atom(request(tmp_path, input_schema=schema, code=code, body=body, **more))
+
+    package = read_package(tmp_path / "kei-thing")
+    atom = read_atom(package.folder / "atoms/do-it.md", package)
+
+    assert json.loads((package.folder / "atoms/schemas/do-it-input.json").read_text()) == schema
+    assert (package.folder / "atoms/do_it.py").read_text() == "def run(input, context):\n    return {}\n"
+    assert (atom.body, atom.manifest.input.required, atom.manifest.input.example) == (body, ("a",), {"a": 1})
+    assert [getattr(atom.manifest, name) for name in more] == list(more.values())
+    assert problems(package.folder) == []
 
 
 @pytest.mark.parametrize("verb", ["match", "import", "type", "mod", "self", "json", "class", "run", "std", "test-x"])
@@ -630,3 +647,29 @@ def test_a_crate_that_is_made_builds_and_its_tests_pass(tmp_path):
     done = subprocess.run([cargo, "test"], check=False, **place)
 
     assert (done.returncode, done.stdout.count(b"... ok"), b"warning" in done.stderr) == (0, 3, False), done.stderr
+
+
+# --- what is made lints -----------------------------------------------------------------------------------------------
+
+
+def test_a_docstring_is_what_was_said_however_it_ends():
+    for letters in (each for size in range(6) for each in itertools.product('"\\a', repeat=size)):
+        text = "".join(letters)
+        assert ast.literal_eval(f'"""x: {docstring(text)}"""') == f"x: {text}"
+
+
+def test_every_file_of_python_that_is_made_passes_the_usual_rules_of_ruff(tmp_path):
+    ruff = shutil.which("ruff", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    assert ruff is not None
+    said = {"input_example": {"a": 1}, "output_example": {"b": [None, True]}, "errors": (checked_error("No:404:none"),)}
+    for kind, backend, more in itertools.product(KINDS, ("sqlite", "memory"), ({}, said)):
+        name = f"kei-{kind}-{backend}-{'said' if more else 'usual'}"
+        description = 'It says \\"'
+        write_atom(request(tmp_path, f"{name}::do-it", kind=kind, backend=backend, description=description, **more))
+
+    done = subprocess.run(
+        [ruff, "check", "--isolated", "--no-cache", tmp_path], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, "All checks passed!\n")
+    assert len(list(tmp_path.rglob("*.py"))) == 2 * 16

@@ -41,12 +41,13 @@ def command(atom_id: str, folder: Path | None, dry_run: bool, as_json: bool, **a
 
     Everything is written or nothing is, and nothing is ever overwritten.
     """
-    from keisei.library.atom_new import plan_atom, write_atom
+    from keisei.library.atom_new import plan_atom
+    from keisei.wiring.forge_new import write_new
 
     request = _request(atom_id, folder, asked)
     files = plan_atom(request)
     if not dry_run:
-        write_atom(request, files)
+        write_new(settings(), Path.cwd(), request, files)
     if as_json:
         emit_json({"atom": atom_id, "written": not dry_run, "files": [_data(request.folder, each) for each in files]})
     elif dry_run:

@@ -3,9 +3,9 @@
 One engine for the command line, a web page and an atom: `plan_atom` decides and `write_atom` writes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -16,12 +16,13 @@ from keisei.library.atom_request import AtomRequest, Home, NewLanguage, effects_
 from keisei.library.atom_rust import extended, module_of
 from keisei.library.atom_spec import read_atom
 from keisei.library.document import parse
-from keisei.library.inference import checked_example, inferred
+from keisei.library.inference import checked_example, inferred, value_fault
 from keisei.library.json_schema import canonical_text
+from keisei.library.line_end import whole_lines
 from keisei.library.package import TABLES, read_package
 from keisei.library.package_place import is_real_folder
 from keisei.library.placement import NewFile
-from keisei.library.placing import place_files
+from keisei.library.placing import Check, place_files
 from keisei.library.source import read_source
 from keisei.library.template import (
     JSON_WORDS,
@@ -37,6 +38,7 @@ from keisei.library.template import (
 from keisei.records.atom import AtomError, SideEffect
 from keisei.records.error import AuthorError, OperatorError
 
+Place = Callable[[Path, Sequence[NewFile], Check, Sequence[str]], None]
 LONGEST_TEXT: Final = 500
 TEXT: Final = {"text": "hello world"}
 DEFAULTS: Final[dict[str, tuple[dict[str, Any], dict[str, Any]]]] = {
@@ -63,26 +65,24 @@ def plan_atom(request: AtomRequest) -> list[NewFile]:
     """
     home = home_of(request)
     body = _body(request, home)
-    default_input, default_output = DEFAULTS.get(body, DEFAULTS["text"])
-    given = checked_example(default_input if request.input_example is None else request.input_example, "input example")
-    gives = {"ok": True} if body in ("example", "items") else default_output
-    gives = checked_example(gives if request.output_example is None else request.output_example, "output example")
+    given, gives = _sides(request, body)
     effects = effects_of(request, home)
     values = _values(request, home, body, (given, gives), effects)
     files = _package_files(home, values, request.folder) if home.is_new else []
     files += _code_files(request, home, values)
     schemas = f"{home.atoms}/schemas/{home.verb}"
     files += [
-        (f"{schemas}-input.json", canonical_text(inferred(given, f"{request.atom} input", closed=True)), None),
-        (f"{schemas}-output.json", canonical_text(inferred(gives, f"{request.atom} output", closed=False)), None),
-        (f"{home.atoms}/{home.verb}.md", filled(template("atom/page.md"), values), None),
+        (f"{schemas}-input.json", canonical_text(given.schema), None),
+        (f"{schemas}-output.json", canonical_text(gives.schema), None),
+        (f"{home.atoms}/{home.verb}.md", _page(request, values), None),
     ]
     return [NewFile(path=f"{home.name}/{path}", content=content, was=was) for path, content, was in files]
 
 
-def write_atom(request: AtomRequest, files: Sequence[NewFile] | None = None) -> list[Path]:
+def write_atom(request: AtomRequest, files: Sequence[NewFile] | None = None, place: Place = place_files) -> list[Path]:
     """Write what was planned (by default: plan it now), all or nothing. Returns the files, the page last.
 
+    `place` does it, for who keeps a record of it.
     Raises OperatorError where something is in the way or lint would not be green, WorldFault where it cannot be
     written; then nothing has changed.
     """
@@ -90,7 +90,7 @@ def write_atom(request: AtomRequest, files: Sequence[NewFile] | None = None) -> 
     package = request.folder / planned[0].path.partition("/")[0]
     beside = [name for name in TABLES if (package / name).is_file()] if is_real_folder(str(package)) else []
     page = planned[-1].path.partition("/")[2]
-    place_files(request.folder, planned, lambda staged: _check(staged, page), beside)
+    place(request.folder, planned, lambda staged: _check(staged, page), beside)
     return [request.folder / each.path for each in planned]
 
 
@@ -108,10 +108,48 @@ def _check(staged: Path, page: str) -> None:
         raise OperatorError(f"lint would not be green: {told}", hint)
 
 
+class _Side(NamedTuple):
+    """What goes in, or comes out."""
+
+    schema: dict[str, Any]
+    example: Any
+    """The first example of the schema; None where it has none, which lint tells."""
+
+
+def _sides(request: AtomRequest, body: str) -> tuple[_Side, _Side]:
+    usual_input, usual_output = DEFAULTS.get(body, DEFAULTS["text"])
+    gives = {"ok": True} if body in ("example", "items") else usual_output
+    return (
+        _side(request.input_schema, request.input_example, usual_input, f"{request.atom} input"),
+        _side(request.output_schema, request.output_example, gives, f"{request.atom} output"),
+    )
+
+
+def _side(schema: dict[str, Any] | None, example: object, usual: dict[str, Any], title: str) -> _Side:
+    """A schema that is given, else one that is inferred. Raises OperatorError for what cannot be written down."""
+    what = title.rpartition(" ")[2]
+    if schema is None:
+        own = checked_example(usual if example is None else example, f"{what} example")
+        return _Side(inferred(own, title, closed=what == "input"), own)
+    if fault := value_fault(schema):
+        raise OperatorError(f"the {what} schema cannot be used: {fault}", "give a simpler schema")
+    examples = schema.get("examples")
+    return _Side(schema, examples[0] if isinstance(examples, list) and examples else None)
+
+
+def _page(request: AtomRequest, values: dict[str, Any]) -> str:
+    """The page; below its frontmatter what somebody wrote, where somebody did."""
+    text = filled(template("atom/page.md"), values)
+    if request.body is None:
+        return text
+    return text.partition("\n---\n")[0] + "\n---\n" + whole_lines(request.body)
+
+
 def _body(request: AtomRequest, home: Home) -> str:
     """Which body the function has: a real one where nobody says what goes in and out, else the example."""
     is_stream = request.kind == "stream"
-    if request.input_example is not None or request.output_example is not None:
+    said = (request.input_example, request.output_example, request.input_schema, request.output_schema)
+    if any(each is not None for each in said):
         return "items" if is_stream else "example"
     if is_stream:
         return "words"
@@ -128,11 +166,11 @@ def _values(
     request: AtomRequest,
     home: Home,
     body: str,
-    examples: tuple[dict[str, Any], dict[str, Any]],
+    sides: tuple[_Side, _Side],
     effects: tuple[SideEffect, ...],
 ) -> dict[str, Any]:
     """What the templates ask for."""
-    given, gives = examples
+    given, gives = sides[0].example, sides[1].example
     is_stream, is_constant = request.kind == "stream", body in ("example", "items")
     description = one_line(request.description)[:LONGEST_TEXT] or PROMISES[body]
     errors = tuple(replace(each, description=one_line(each.description)) for each in request.errors)
@@ -145,7 +183,7 @@ def _values(
         "version": home.version,
         "description": description,
         "backend": home.backend,
-        "required": written(list(given)),
+        "required": written(_required(sides[0].schema)),
         "input_example": written(given),
         "output_example": written(gives),
         "input_block": written(given, JSON_WORDS, 2),
@@ -153,11 +191,15 @@ def _values(
         "gives": "items like" if is_stream else "an output like",
         "errors": _listed(errors),
         "effects": _listed(effects),
-        "idempotent": written(all(each.op == "read" for each in effects)),
-        "keyed": "keyed: true" if body == "keep" else "",
+        "idempotent": written(_idempotent(request, effects)),
+        "timeout_ms": request.timeout_ms,
+        "stability": request.stability,
+        "keywords": written(list(request.keywords)),
+        "keyed": "keyed: true" if body == "keep" and request.code is None else "",
         "promise": PROMISES[body],
-        "constant": _constant(home.language, gives) if is_constant else "",
+        "constant": _constant(home.language, {} if gives is None else gives) if is_constant else "",
         "imports": _imports(is_stream=is_stream, is_constant=is_constant),
+        "test_imports": "import itertools" if is_stream else "",
         "returns": "Iterator[dict[str, Any]]" if is_stream else "dict[str, Any]",
         "raises": _raises(home.language, errors),
         "argument": "_input" if is_constant else "input",
@@ -169,6 +211,15 @@ def _values(
         "database": _database(home),
         "workspace": "" if home.language == "python" or _is_in_workspace(request.folder) else "\n[workspace]",
     }
+
+
+def _required(schema: dict[str, Any]) -> list[str]:
+    required = schema.get("required")
+    return [each for each in required if isinstance(each, str)] if isinstance(required, list) else []
+
+
+def _idempotent(request: AtomRequest, effects: tuple[SideEffect, ...]) -> bool:
+    return all(each.op == "read" for each in effects) if request.idempotent is None else request.idempotent
 
 
 def _check_codes(errors: tuple[AtomError, ...]) -> None:
@@ -231,15 +282,16 @@ def _package_files(home: Home, values: dict[str, Any], folder: Path) -> Planned:
 
 def _code_files(request: AtomRequest, home: Home, values: dict[str, Any]) -> Planned:
     snake = home.verb.replace("-", "_")
+    own = None if request.code is None else whole_lines(request.code)
     if home.language == "python":
         test = f"tests/test_{home.name.replace('-', '_')}_{snake}.py"
         return [
-            (f"{home.atoms}/{snake}.py", filled(template("atom-python/verb.py"), values), None),
+            (f"{home.atoms}/{snake}.py", own or filled(template("atom-python/verb.py"), values), None),
             (test, filled(template("atom-python/test_verb.py"), values), None),
         ]
     was = None if home.is_new else _dispatcher(request.folder / home.name)
     return [
-        (f"src/atoms/{module_of(home.verb)}.rs", filled(template("atom-rust/verb.rs"), values), None),
+        (f"src/atoms/{module_of(home.verb)}.rs", own or filled(template("atom-rust/verb.rs"), values), None),
         (f"tests/{snake}_smoke.rs", filled(template("atom-rust/smoke.rs"), values), None),
         ("src/atoms/mod.rs", extended(was if was is not None else template("atom-rust/mod.rs"), home.verb), was),
     ]

@@ -11,8 +11,9 @@ from keisei.library.atom_rust import is_fit_for_rust
 from keisei.library.package import read_package
 from keisei.library.package_place import LONGEST, is_name, is_real_folder
 from keisei.library.template import one_line
-from keisei.records.atom import AtomError, AtomKind, SideEffect
+from keisei.records.atom import AtomError, AtomKind, SideEffect, Stability
 from keisei.records.error import OperatorError
+from keisei.rules.atom_effect import READING
 
 NewLanguage = Literal["python", "rust"]
 Backend = Literal["sqlite", "filesystem", "memory", "remote"]
@@ -36,12 +37,28 @@ class AtomRequest(Struct, frozen=True, kw_only=True):
     """An input the schema is inferred from; None for a small default."""
     output_example: Any = None
     """An output, of a stream an item; likewise."""
+    input_schema: dict[str, Any] | None = None
+    """The input's schema where it is not inferred; its first example is the page's."""
+    output_schema: dict[str, Any] | None = None
+    """The output's; likewise."""
     errors: tuple[AtomError, ...] = ()
     """How it fails."""
     effects: tuple[SideEffect, ...] | None = None
     """What it touches; None for what its kind and backend suggest."""
     backend: Backend | None = None
     """Where the package's state lives; None: as the package has it, else `memory`."""
+    idempotent: bool | None = None
+    """Whether doing it twice is doing it once; None for what its effects suggest."""
+    timeout_ms: int = 30_000
+    """How long it may take."""
+    stability: Stability = "experimental"
+    """How much its shape may still change."""
+    keywords: tuple[str, ...] = ()
+    """Words to find it by."""
+    code: str | None = None
+    """The function's whole file; None for one that is made."""
+    body: str | None = None
+    """The page below its frontmatter; None for one that is made."""
 
 
 class Home(Struct, frozen=True, kw_only=True):
@@ -154,7 +171,7 @@ def effects_of(request: AtomRequest, home: Home) -> tuple[SideEffect, ...]:
         return _usual_effects(request.kind, home)
     if request.kind == "transform" and request.effects:
         raise OperatorError("a transform has no effects", "leave out --effect, or choose another kind")
-    if request.kind == "query" and any(each.op != "read" for each in request.effects):
+    if request.kind == "query" and any(each.op not in READING for each in request.effects):
         raise OperatorError("a query only reads", "give effects like `read:fs`, or choose the kind `command`")
     return tuple(dict.fromkeys(request.effects))
 

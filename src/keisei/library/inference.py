@@ -15,9 +15,14 @@ def checked_example(value: object, what: str) -> dict[str, Any]:
     """The example. Raises OperatorError for what is no object, or cannot stand in JSON, YAML and code alike."""
     if not isinstance(value, dict):
         raise OperatorError(f"the {what} is not an object", """write it like '{"text": "hello"}'""")
-    if fault := _fault(value, 0):
+    if fault := value_fault(value):
         raise OperatorError(f"the {what} cannot be used: {fault}", "give a simpler example")
     return value
+
+
+def value_fault(value: object) -> str | None:
+    """Why a value cannot stand in JSON, YAML and code alike; None where it can."""
+    return _fault(value, 0)
 
 
 def _fault(value: object, depth: int) -> str | None:

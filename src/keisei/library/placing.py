@@ -41,7 +41,7 @@ def place_files(folder: Path, files: Sequence[NewFile], check: Check, beside: Se
             _found(folder, package, files, check)
     except OSError as error:
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
-            raise _taken(error.filename2 or error.filename or package) from error
+            raise taken(error.filename2 or error.filename or package) from error
         reason = (error.strerror or str(error)).lower()
         raise WorldFault(f"cannot write `{package}`: {reason}", _HINT) from error
 
@@ -81,7 +81,7 @@ def _found(folder: Path, package: Path, files: Sequence[NewFile], check: Check) 
 
 def _rename(made: Path, package: Path) -> None:
     if os.path.lexists(package):  # somebody was quicker; a rename would take the place of an empty folder
-        raise _taken(package)
+        raise taken(package)
     made.rename(package)
 
 
@@ -113,7 +113,7 @@ def _write_all(aside: Path, files: Sequence[NewFile]) -> None:
 
 
 def _extend(package: Path, files: Sequence[NewFile], check: Check, beside: Sequence[str]) -> None:
-    with _held(package) as root:
+    with held(package) as root:
         recover(package, root)
         _compare(root, files)
         aside = Path(tempfile.mkdtemp(prefix=ASIDE, dir=package))
@@ -133,8 +133,11 @@ def _extend(package: Path, files: Sequence[NewFile], check: Check, beside: Seque
 
 
 @contextmanager
-def _held(package: Path) -> Iterator[int]:
-    """The package's folder, locked against everybody else who places something there."""
+def held(package: Path) -> Iterator[int]:
+    """The package's folder, locked against everybody else who places something there.
+
+    Raises OperatorError for what is no folder, WorldFault where somebody else takes too long.
+    """
     try:
         root = os.open(package, FOLDER)
     except OSError as error:
@@ -167,7 +170,7 @@ def _compare(root: int, files: Sequence[NewFile]) -> None:
     for each in files:
         now = read_below(root, inner_path(each.path))
         if each.was is None and now is not None:
-            raise _taken(each.path)
+            raise taken(each.path)
         if each.was is not None and now != each.was.encode("utf-8"):
             raise OperatorError(f"`{each.path}` has changed meanwhile", "try again")
 
@@ -175,8 +178,10 @@ def _compare(root: int, files: Sequence[NewFile]) -> None:
 def _copy(package: Path, aside: Path, beside: Sequence[str]) -> None:
     for name in beside:
         if not os.path.lexists(aside / name):
+            (aside / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(package / name, aside / name, follow_symlinks=False)
 
 
-def _taken(path: object) -> OperatorError:
+def taken(path: object) -> OperatorError:
+    """What is told where something is in the way."""
     return OperatorError(f"`{path}` already exists", "choose another name, or remove it first")

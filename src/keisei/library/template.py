@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple
 TEMPLATES: Final = Path(__file__).resolve().parent.parent / "kit" / "templates"
 TOKEN: Final = re.compile(r"%%([a-z_]+)(?:\|([a-z]+))?%%")
 _ALONE: Final = re.compile(r"^[ \t]*%%([a-z_]+)%%[ \t]*\n", re.MULTILINE)
+_OPEN_END: Final = re.compile(r'(?<!\\)((?:\\\\)*)"\Z')
+"""A last quote that no backslash escapes: an even number of them escape each other."""
 _MARKUP: Final = re.compile(r"[^\w\s]")
 
 
@@ -75,7 +77,7 @@ def prose(text: str) -> str:
 def docstring(text: str) -> str:
     """Text inside three double quotes of Python."""
     plain = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    return f'{plain[:-1]}\\"' if plain.endswith('"') and not plain.endswith('\\"') else plain
+    return _OPEN_END.sub(r"\1\"", plain)
 
 
 def raw_rust(text: str) -> str:

@@ -134,11 +134,25 @@ def try_atoms(
             for spec, attempts in asked:
                 for attempt in attempts:
                     yield from attempt.result()
-                yield from _output_examples(spec)
+                yield from output_examples(spec)
         except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
             bench.cancel()
             raise
+
+
+def answered(
+    runtime: AtomRuntime, spec: AtomSpec, machine: Machine, name: str, value: object
+) -> tuple[Tried, list[Any]]:
+    """One input called as an example is, and what came out: of a stream its first items. Raises as `try_atoms` does."""
+    with _place(runtime, spec, machine) as tools:
+        order = InvokeOrder(spec=spec, input=value, actor=ACTOR)
+        if spec.manifest.kind != "stream":
+            invoked = call(tools, order)
+            return _tried(spec, name, invoked), [] if invoked.output is None else [invoked.output]
+        with follow(tools, order) as followed:
+            items = list(islice(followed, ITEMS))
+        return _tried(spec, name, _left(followed.invoked, len(items))), items
 
 
 class _Bench:
@@ -176,7 +190,7 @@ class _Bench:
             workers.cancel()
 
 
-def _output_examples(spec: AtomSpec) -> Iterator[Tried]:
+def output_examples(spec: AtomSpec) -> Iterator[Tried]:
     """The page's output against its schema: a page that promises what its schema refuses misleads."""
     own = spec.manifest.output.example
     if own is None:
@@ -199,7 +213,11 @@ def _first_items(tools: Tools, order: InvokeOrder) -> Invoked:
     """A stream to its end, or as far as is looked at: one that was left early has not failed."""
     with follow(tools, order) as followed:
         taken = sum(1 for _ in islice(followed, ITEMS))
-    invoked = followed.invoked
+    return _left(followed.invoked, taken)
+
+
+def _left(invoked: Invoked, taken: int) -> Invoked:
+    """How a stream ended of which so many items were taken."""
     if taken < ITEMS or invoked.record.error is None:
         return invoked
     return Invoked(record=replace(invoked.record, exit_code=0, error=None), said=invoked.said)
