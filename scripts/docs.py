@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from keisei.cli import agent, capability, migrate, primitive, runtime, sage, schema_lint
+from keisei.cli import agent, capability, forge, migrate, primitive, runtime, sage, schema_lint
 from keisei.cli.app import app
 from keisei.cli.door import EXITS
 from keisei.cli.role import resolved_roles
@@ -95,6 +95,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
         ("keisei", app),
         ("kei-agent-runtime", agent.runtime),
         ("kei-capability", capability.seed),
+        ("kei-forge", forge.program),
         ("kei-migrate", migrate.group),
         ("kei-milestone", primitive.kei_milestone),
         ("kei-runtime", runtime.program),

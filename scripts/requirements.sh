@@ -28,7 +28,8 @@ compile requirements/hermes.txt requirements/hermes.in
 # The peers of the benches share drivers with keisei, in the same versions.
 compile requirements/bench.txt --constraints requirements/user.txt requirements/bench.in
 
-# The versions of TypeScript, of Mermaid and of the harnesses stand in package.json; this writes their hashes.
+# The versions of TypeScript, Mermaid, the console's browser code and the harnesses stand in package.json; this writes
+# their hashes.
 lock() (
     printf 'keisei: compiling %s\n' "requirements/$1/package-lock.json" >&2
     cd "requirements/$1"
@@ -40,7 +41,8 @@ if npm --version >/dev/null 2>&1; then
     lock typescript
     lock inspector
     lock mermaid
+    lock web
     lock harness
 else
-    echo "keisei: npm is missing, so requirements/{typescript,inspector,mermaid,harness}/package-lock.json stay as they are" >&2
+    echo "keisei: npm is missing, so requirements/{typescript,inspector,mermaid,web,harness}/package-lock.json stay as they are" >&2
 fi

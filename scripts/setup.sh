@@ -2,9 +2,10 @@
 # Makes what keisei runs in. Usage: scripts/setup.sh user|test|bench
 #
 #   user  .venv with the pinned packages of requirements/user.txt and keisei itself, editable
-#   test  the same, plus requirements/test.txt in .venv; Node, TypeScript, the MCP inspector, Mermaid and the harnesses
-#         that tests run in .tools (Claude Code and Codex in .tools/harness, Hermes Agent in .tools/hermes); and, from the
-#         system's packages, bubblewrap, a C compiler, a PostgreSQL server, Graphviz and Chromium
+#   test  the same, plus requirements/test.txt in .venv; Node, TypeScript, the MCP inspector, Mermaid, the console's
+#         browser code with axe, and the harnesses that tests run in .tools (Claude Code and Codex in .tools/harness,
+#         Hermes Agent in .tools/hermes); and, from the system's packages, bubblewrap, a C compiler, a PostgreSQL
+#         server, Graphviz and Chromium
 #   bench the level user, plus the queue's peers in .tools/bench, and, from the system's packages, bubblewrap and a
 #         PostgreSQL server
 #
@@ -46,7 +47,7 @@ project_inputs() { grep '^__version__' src/keisei/__init__.py; cat pyproject.tom
 # The least version that will do, and what is installed where nothing does.
 node_inputs() { echo "node 20"; cat requirements/node.txt; }
 
-# The pins of a folder of npm packages: typescript, inspector, mermaid or harness.
+# The pins of a folder of npm packages: typescript, inspector, mermaid, web or harness.
 npm_inputs() { cat "requirements/$1/package.json" "requirements/$1/package-lock.json"; }
 
 # Hermes Agent runs in the interpreter of .venv, in an environment of its own. It is bound to its place, since its
@@ -85,6 +86,10 @@ has_mermaid() {
         npm_inputs mermaid | equals .tools/.stamp-mermaid
 }
 
+has_web() {
+    [ -f .tools/web/node_modules/axe-core/axe.min.js ] && npm_inputs web | equals .tools/.stamp-web
+}
+
 has_harness() {
     [ -x .tools/harness/bin/claude ] && [ -x .tools/harness/bin/codex ] &&
         npm_inputs harness | equals .tools/.stamp-harness
@@ -116,8 +121,8 @@ has_everything() {
     has_interpreter && has_pins user && has_project || return 1
     case $level in
     test)
-        has_pins test && has_node && has_typescript && has_inspector && has_mermaid && has_harness && has_hermes &&
-            [ -z "$(missing_packages)" ]
+        has_pins test && has_node && has_typescript && has_inspector && has_mermaid && has_web && has_harness &&
+            has_hermes && [ -z "$(missing_packages)" ]
         ;;
     bench) has_bench && [ -z "$(missing_packages)" ] ;;
     esac
@@ -313,6 +318,12 @@ install_mermaid() {
     npm_inputs mermaid | stamp .tools/.stamp-mermaid
 }
 
+install_web() {
+    say "installing htmx, Cytoscape and axe into .tools/web"
+    install_npm_packages web
+    npm_inputs web | stamp .tools/.stamp-web
+}
+
 # Links .tools/harness/bin/NAME to the first of the files that runs here: npm may bring the programs of several C
 # libraries. The link leads to the machine's own program, not to the Node script in front of it.
 link_harness() {
@@ -380,6 +391,7 @@ if [ "$level" = test ]; then
     has_typescript || install_typescript
     has_inspector || install_inspector
     has_mermaid || install_mermaid
+    has_web || install_web
     has_harness || install_harness
     has_hermes || install_hermes
     want_packages

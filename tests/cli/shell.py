@@ -11,6 +11,7 @@ import keisei.library.catalog
 from keisei.cli import (
     kei_agent_runtime,
     kei_capability,
+    kei_forge,
     kei_ledger,
     kei_migrate,
     kei_milestone,
@@ -26,6 +27,7 @@ DOORS = {
     "keisei": main,
     "kei-agent-runtime": kei_agent_runtime,
     "kei-capability": kei_capability,
+    "kei-forge": kei_forge,
     "kei-ledger": kei_ledger,
     "kei-migrate": kei_migrate,
     "kei-milestone": kei_milestone,

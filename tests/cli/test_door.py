@@ -25,6 +25,7 @@ USAGE = {
         [["nope"], ["compose"], ["prepare", "x", "--format", "xml"], ["--nope"], ["compose", "a", "b"]],
     ),
     "kei-capability": (2, [["nope"], ["fork"], ["fork", "policy::no-git-ops"], ["--nope"]]),
+    "kei-forge": (1, [["nope"], ["serve", "--nope"], ["--nope"]]),
     "kei-migrate": (1, [["nope"], ["status", "--nope"]]),
     "kei-runtime": (1, [["nope"], ["invoke"], ["list-atoms", "--kind", "nope"], ["--nope"], ["invoke", "a::b", "c"]]),
     "kei-sage": (

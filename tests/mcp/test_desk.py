@@ -9,12 +9,13 @@ import msgspec
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from keisei.mcp import book, piping, rows
+from keisei.mcp import book, piping
 from keisei.mcp import reply as replies
 from keisei.mcp.desk import Desk, Grant
 from keisei.mcp.flight import Flights
 from keisei.records.error import AuthorError, WorldFault
 from keisei.records.problem import Problem
+from keisei.wiring import refusal
 from keisei.workers.crew import Crew
 from tests.mcp.world import wait_for
 from tests.workers.atom import is_alive
@@ -413,7 +414,7 @@ def test_refusals_are_some_rows_a_minute_and_then_counted(world, monkeypatch):
     tools = world.runtime.tools._replace(monotonic=lambda: now[0])
     desk, before = Desk(world.runtime, Grant(), tools=tools), world.rows()
 
-    monkeypatch.setattr(rows, "MOST", 2)
+    monkeypatch.setattr(refusal, "MOST", 2)
     for call in [("nothing", {}), ("atoms_read", {"atom": "pot::note"}), ("atoms_read", []), ("pipe_run", {})] * 2:
         assert desk.call(*call).is_error
     assert len(new_rows(world, before)) == 2

@@ -14,6 +14,7 @@ import pytest
 from keisei.cli.agent import runtime
 from keisei.cli.app import app
 from keisei.cli.capability import seed
+from keisei.cli.forge import program as kei_forge
 from keisei.cli.migrate import group as kei_migrate
 from keisei.cli.primitive import kei_milestone, kei_task
 from keisei.cli.runtime import program as kei_runtime
@@ -27,6 +28,7 @@ DOORS = {
     "keisei": app,
     "kei-agent-runtime": runtime,
     "kei-capability": seed,
+    "kei-forge": kei_forge,
     "kei-migrate": kei_migrate,
     "kei-milestone": kei_milestone,
     "kei-runtime": kei_runtime,

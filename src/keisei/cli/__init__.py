@@ -46,6 +46,11 @@ def kei_capability() -> int:
     return _run("keisei.cli.capability:seed", "kei-capability", usage=2, failure=2)
 
 
+def kei_forge() -> int:
+    """`kei-forge`: alone the forge in a page, as in the originals; with a verb that verb."""
+    return _run("keisei.cli.forge:program" if sys.argv[1:] else "keisei.cli.forge:command", "kei-forge", usage=1)
+
+
 def kei_ledger() -> int:
     """`kei-ledger`, with the originals' exit codes."""
     return _run("keisei.cli.ledger:program", "kei-ledger", usage=2)

@@ -15,9 +15,12 @@ COMMANDS = {
     "capability": ("keisei.cli.capability:group", "List, show, make, fork and test capabilities."),
     "compat": ("keisei.cli.compat:group", "The original's verbs on its runtime.json."),
     "completion": ("keisei.cli.completion:command", "Print the completion script of a shell."),
+    "console": ("keisei.cli.console:group", "Pages to watch, steer and author: serve, link, token, rotate."),
     "demo": ("keisei.cli.demo:command", "See it at work: a play of a hostile agent and a good one."),
     "doctor": ("keisei.cli.doctor:command", "Whether this machine can run agents, and what is missing."),
+    "down": ("keisei.cli.up:down", "Stop what `keisei up` keeps running, and wait for it."),
     "event": ("keisei.cli.event:group", "What happened, line by line: list, tail, export."),
+    "forge": ("keisei.cli.forge:command", "Make an atom in a page, linted and tried before it is written."),
     "gate": ("keisei.cli.gate:group", "Judge tool calls before they happen, alone or by a service."),
     "gc": ("keisei.cli.gc:command", "What is left over and may go: preview, --yes removes."),
     "hooks": ("keisei.cli.hooks:group", "The gate in the settings of Claude Code and Codex."),
@@ -38,16 +41,17 @@ COMMANDS = {
     "skill": ("keisei.cli.skill:group", "List and show skills."),
     "task": ("keisei.cli.task:group", "Queue work, see it, steer it."),
     "task-type": ("keisei.cli.task_type:group", "List and show task types."),
+    "up": ("keisei.cli.up:command", "Keep runner, console and Sage's watch running."),
     "workflow": ("keisei.cli.workflow:group", "Many tasks in order: list, show, create, instances, steer."),
 }
 
 
 SECTIONS = {
     "Let work begin": ("task", "schedule", "sensor", "workflow"),
-    "Run it": ("adapter", "budget", "demo", "doctor", "gc", "run", "runner"),
+    "Run it": ("adapter", "budget", "console", "demo", "doctor", "down", "gc", "run", "runner", "up"),
     "See what came of it, and decide": ("approval", "attempt", "event", "land", "ledger", "outbox"),
     "Judge tool calls": ("gate", "hooks"),
-    "Write": ("agent", "capability", "lint", "profile", "role", "schema", "skill", "task-type"),
+    "Write": ("agent", "capability", "forge", "lint", "profile", "role", "schema", "skill", "task-type"),
     "Call atoms": ("atom", "mcp", "pipe", "sage"),
     "More": ("compat", "completion"),
 }

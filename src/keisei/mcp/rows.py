@@ -10,6 +10,9 @@ from keisei.records.ledger import LedgerEntry
 from keisei.records.move import NewEntry
 from keisei.records.problem import printable
 from keisei.rules.redact import Redactor
+from keisei.wiring.refusal import MOST, Brake
+
+__all__ = ["MOST", "REFUSED", "SEARCHED", "Brake", "SharedLedger", "plain", "refusal_row", "shown"]
 
 REFUSED: Final = "mcp_refused"
 """The kind of row where a call never came to an atom."""
@@ -17,9 +20,6 @@ NAME: Final = 128
 """Characters of a name that are kept and told."""
 SEARCHED: Final = 4096
 """Characters of a text in which secrets are looked for, before it is cut."""
-MOST: Final = 20
-"""Refusals a minute that are written down; others are counted."""
-MINUTE_S: Final = 60.0
 
 
 class SharedLedger:
@@ -55,28 +55,6 @@ class SharedLedger:
             raise
         except Exception as error:  # a library's own, of which nobody here knows
             raise WorldFault(f"the ledger cannot be written: {type(error).__name__}") from error
-
-
-class Brake:
-    """Lets some through a minute; others are counted."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """None came yet."""
-        self._clock, self._lock = clock, threading.Lock()
-        self._began, self._passed, self._counted = clock(), 0, 0
-
-    def passed(self) -> int | None:
-        """How many before this one were only counted; None where this one is only counted too."""
-        with self._lock:
-            now = self._clock()
-            if now - self._began >= MINUTE_S:
-                self._began, self._passed = now, 0
-            if self._passed >= MOST:
-                self._counted += 1
-                return None
-            self._passed += 1
-            counted, self._counted = self._counted, 0
-            return counted
 
 
 def shown(name: str) -> str:
