@@ -16,7 +16,7 @@ from keisei.console.forge_form import draft_form
 from keisei.console.templating import render
 from keisei.library.draft_restored import restored
 from keisei.library.inference import value_fault
-from keisei.library.schema_row_draft import draft_of, side_of
+from keisei.library.schema_row_draft import draft_of, schema_in, side_of
 from keisei.records.draft import AtomDraft, ErrorDraft
 from keisei.settings import read_settings
 from keisei.wiring.forge import Forge
@@ -130,6 +130,7 @@ BARE = {"type": "object", "properties": {}, "required": [], "additionalPropertie
 @given(SCHEMAS)
 @example({**BARE, "properties": {"x": BARE}, "examples": [{"x": {}}]})
 @example({**BARE, "properties": {"x": {}}, "examples": [{"x": 5}]})
+@example({**BARE, "properties": {"x": {"description": "a\nb"}}, "examples": [{}]})
 @example({**BARE, "properties": {"x": {"type": "string"}}, "required": ["x"], "examples": [{"x": ""}]})
 @example({**BARE, "properties": {"x": {"type": "string"}}, "examples": [{"x": "q\nr"}]})
 @example({**BARE, "properties": {"x": {"type": "string", "enum": ["a\nb", ""]}}, "examples": [{"x": ""}]})
@@ -138,6 +139,7 @@ BARE = {"type": "object", "properties": {}, "required": [], "additionalPropertie
 def test_every_schema_comes_back_as_it_is(schema):
     draft = AtomDraft(package="kei-x", verb="y", input=draft_of(schema, SIDE), edits="kei-x::y", effects=())
     assert value_fault(schema) is None
+    assert schema_in(draft.input, SIDE)[1] == []
 
     assert restored(sent_back(draft), draft).input == draft.input
 

@@ -71,7 +71,7 @@ def _broken(error):
 
 
 @schema.parametrize()
-@often(5)
+@often(4)
 def test_nothing_that_is_asked_breaks_it(case, asked):
     way, known = asked
     case.call_and_validate(checks=list(CHECKED), **way)
