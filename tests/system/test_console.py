@@ -359,9 +359,11 @@ def test_light_and_dark_are_chosen_once_and_keys_lead_everywhere(visit):
     expect(keys).to_contain_text("next, previous row")
     page.keyboard.press("Escape")
     expect(keys).to_be_hidden()
+    expect(page.locator("tbody tr a").first).to_be_visible()
     page.keyboard.press("j")
+    expect(page.locator("tr.chosen")).to_have_count(1)
     page.keyboard.press("Enter")
-    page.wait_for_url("**/tasks/*")
+    page.wait_for_url("**/tasks/*", timeout=20_000)
 
 
 def background(page):

@@ -192,6 +192,7 @@ function choose(step) {
   all[chosen].classList.add("chosen");
   all[chosen].scrollIntoView({ block: "nearest" });
 }
+document.addEventListener("keisei:renewed", () => rows()[chosen]?.classList.add("chosen"));
 const places = Object.fromEntries([...document.querySelectorAll("nav.side a[data-key]")].map((each) => [each.dataset.key, each]));
 const help = find("[data-help-dialog]");
 function showHelp() {
@@ -236,7 +237,7 @@ document.addEventListener("keydown", (event) => {
     t: switchTheme,
     j: () => choose(1),
     k: () => choose(-1),
-    Enter: () => { if (event.target === document.body || event.target === main) rows()[chosen]?.querySelector("a[href]").click(); },
+    Enter: () => { if (!event.target.closest("a, button, summary")) rows()[chosen]?.querySelector("a[href]").click(); },
   }[event.key];
   if (!act) return;
   if (event.key !== "Enter") event.preventDefault();
