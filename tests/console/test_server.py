@@ -396,3 +396,10 @@ def _hung_up(line):
         return not line.recv(100)
     except ConnectionError:
         return True
+
+
+def test_an_answer_does_not_wait_for_a_full_packet():
+    with listen(address(port=0)) as line, socket.create_connection(line.getsockname()) as _client:
+        accepted, _ = line.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0

@@ -29,11 +29,13 @@ def listen(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     both = address.host == "::" and socket.has_dualstack_ipv6()
     try:
-        return socket.create_server((address.host, address.port), family=family, dualstack_ipv6=both)
+        line = socket.create_server((address.host, address.port), family=family, dualstack_ipv6=both)
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio forgets it here: 40 ms for each answer
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         hint = "give another one with --port, or 0 for any that is free"
         raise OperatorError(f"port {address.port} of {address.host} cannot be used: {why}", hint) from error
+    return line
 
 
 def serve(  # noqa: PLR0913 - each says one thing, and most say none
