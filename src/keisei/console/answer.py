@@ -29,7 +29,6 @@ JSON: Final = "application/json"
 STATUSES: Final[tuple[tuple[type[KeiseiError], int], ...]] = (
     (Missing, 404),
     (MissingAtom, 404),
-    (Unfit, 422),
     (Refused, 409),
     (IllegalMove, 409),
     (WorldFault, 503),

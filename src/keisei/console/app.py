@@ -28,9 +28,9 @@ FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
 
 
-def application(premises: Premises, *, extra: tuple[BaseRoute, ...] = ()) -> Starlette:
-    """Everything behind the guard. `extra` are routes of the door that serves it."""
-    routes: list[BaseRoute] = [*extra, *table.ROUTES]
+def application(premises: Premises) -> Starlette:
+    """Everything behind the guard."""
+    routes: list[BaseRoute] = [*table.ROUTES]
     for page in table.PAGES:
         routes += [_route(page.twin, _twin(page), "GET"), _route(page.path, _page(page), "GET")]
     for order in table.ORDERS:
