@@ -143,6 +143,8 @@ class Runner:
         """Attempts that may stand under this runner although it does not carry them: the next sweep settles them."""
         self._ended = threading.Event()
         """An attempt has ended since the chores were done."""
+        self._failed = threading.Event()
+        """An attempt has ended without success since the breakers were read: it may have opened one."""
         self._landing: Landing | None = None
         """What lands just now."""
         self.runner_id = RunnerId("")
@@ -217,7 +219,8 @@ class Runner:
             return
         if self._due_at is not None and self._due_at <= self._store.now():
             self._store.wake_due()
-        if self._rhythm.is_time("breakers", POLL_S):
+        if self._rhythm.is_time("breakers", POLL_S) or self._failed.is_set():
+            self._failed.clear()  # before they are read: one that fails now is looked for again
             now = self._store.now()
             self._shut = tuple(each.adapter_id for each in self._store.breakers() if is_open(each, now))
         ids = tuple(AttemptId(new_id()) for _ in range(free))
@@ -303,6 +306,7 @@ class Runner:
         task_id, attempt_id = claimed.task.task_id, claimed.attempt.attempt_id
         self._hall.tell(Line("started", task_id, attempt_id))
         heart = self._heart
+        status: str = "lost"
         stand = Stand(
             store=Insistent(self._store, heart.lost.is_set),
             workshop=self._hall.workshop(switch, heart.left_s),
@@ -325,6 +329,8 @@ class Runner:
             said = error.message if isinstance(error, KeiseiError) else f"this is a bug in keisei: {error!r}"
             self._hall.tell(Line("trouble", task_id, attempt_id, said))
         finally:
+            if status != "completed":
+                self._failed.set()  # before its slot is free: whoever sees the slot sees this
             with self._lock:
                 self._jobs.pop(attempt_id, None)
             self._ended.set()
