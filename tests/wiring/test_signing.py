@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from keisei.records.error import OperatorError
-from keisei.rules.ed25519 import verify
+from keisei.rules.ed25519 import SMALL, verify
 from keisei.rules.note import parse_vkey
 from keisei.wiring.signing import known_vkey, origin, signer
 
@@ -26,6 +26,14 @@ def test_a_key_is_made_once_and_signs_what_its_public_half_verifies(tmp_path):
     assert not verify(first.public, b"massage", signature)
     assert not verify(first.public, b"message", signature[:-1])
     assert not verify(bytes(31), b"message", signature)
+
+
+@pytest.mark.parametrize("sign", [0, 0x80])
+@pytest.mark.parametrize("small", sorted(SMALL))
+def test_nothing_holds_under_a_key_of_small_order(small, sign):
+    public = small[:-1] + bytes([small[-1] | sign])
+    assert not any(verify(public, bytes([number]), bytes(64)) for number in range(64))
+    assert not any(verify(public, bytes([number]), bytes([1]) + bytes(63)) for number in range(64))
 
 
 def test_the_key_is_its_owners_alone_and_nothing_else_is_left(tmp_path):
