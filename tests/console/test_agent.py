@@ -1,8 +1,12 @@
 import pytest
 
+from keisei.library.document import parse
+from keisei.library.load import load
+from keisei.library.source import read_source
 from keisei.records.move import NewTask
 from keisei.testing.queue import new_task
 from keisei.wiring.constitution import FOLDER, KIND
+from keisei.wiring.constitution_proposal import Archive, Wish, propose
 from tests.console.house import VIEWER, open_house
 
 AGENT = """[identity]
@@ -180,3 +184,17 @@ def test_whoever_only_looks_accepts_nothing(tmp_path, how):
         assert house.order("/agents/indra/accept", **seen(house)).status_code == 403
         assert house.form("/agents/indra/accept", **seen(house)).status_code == 403
         assert rows(house) == []
+
+
+def test_what_an_agent_proposes_is_shown_with_what_it_would_change(house):
+    loaded = load(parse(read_source(house.root / FOLDER_OF / "agent.toml")), "agent.file")
+    wish = Wish(None, b"Do better.\n<script>x</script>\x1b\n", "why <b>not</b>")
+    made = propose(loaded, wish, Archive(house.store, house.premises.home.folder), "attempt:a1")
+
+    (proposal,) = house.api("/agents/indra")["proposals"]
+    assert (proposal["seq"], proposal["actor"], proposal["fits"]) == (made.seq, "attempt:a1", True)
+    assert "+Do better." in proposal["papers"][0]["changes"]
+    page = house.page("/agents/indra")
+    assert f"Proposal {made.seq}" in page
+    assert "<script>x" not in page
+    assert "<b>not" not in page

@@ -22,9 +22,10 @@ from tests.library.primitives import package, write
 
 MACHINE = probe()
 FOUND_NOTHING = {
-    "kei-agent": {"UnknownTask"},
+    "kei-agent": {"NoAgent", "UnknownTask"},
     "kei-forge": {"UnknownReceipt"},
     "kei-http": {"PrivateAddress", "Unreachable"},
+    "kei-ledger": {"UnknownAgent", "UnknownRow"},
     "kei-milestone": {"MilestoneNotFound", "TaskNotFound"},
     "kei-task": {"TaskNotFound"},
 }

@@ -14,7 +14,7 @@ from keisei.testing.queue import Desk
 EMPTIED = (
     "events, outbox, findings, artifacts, bundles, attempts, tasks, runners, pauses, breakers, unsealed, seals, ledger"
     ", schedules, slots, sensor_events, sensors, definitions, workflows, visits, approvals, reservations, grants, holds"
-    ", landings, pipe_members, pipe_runs, requests"
+    ", landings, pipe_members, pipe_runs, requests, checkpoints, tree_nodes"
 )
 """Every table of PostgreSQL that a test can have filled."""
 

@@ -303,6 +303,9 @@ def test_a_cut_off_end_is_seen_by_who_kept_the_head(unlocked):
     unlocked.change("DELETE FROM seals WHERE seq > 3")
     unlocked.change("DELETE FROM ledger WHERE entry_id > 3")
 
+    if not unlocked.is_postgres:  # SQLite has counted them
+        assert unlocked.broken() == (4, "the row is missing")
+        unlocked.change("UPDATE sqlite_sequence SET seq = 3 WHERE name = 'ledger'")
     assert unlocked.broken() is None
     assert head not in [row.chain_hash for row in unlocked.ledger.rows()]
 

@@ -21,7 +21,8 @@ from keisei.store import task_list
 from keisei.store.ask import bounded, known, whole
 from keisei.store.event import INDEXED, ROUTINE
 from keisei.store.ledger import (
-    NEWEST_OF_COMMON_KIND,
+    NARROWED,
+    NEWEST,
     OF_COMMON_KIND,
     POSTGRES,
     SQLITE,
@@ -221,9 +222,14 @@ def every_question(store, driver, words):
         store.events(query)
     read_entries(asked, 0, 10, None)
     read_entries(asked, 0, 10, "k")
-    find_entries(asked, EntryQuery())
-    find_entries(asked, EntryQuery(kind="k"))
-    asked.read(NEWEST_OF_COMMON_KIND, {"before": 9, "limit": 10, "kind": "k"})
+    for fields in ({}, {"kind": "k"}, {"subject": "s"}, {"source": "manual"}, {"subject": "s", "source": "engine"}):
+        find_entries(asked, EntryQuery(**fields), words)
+    asked.read(NEWEST.format(rest=NARROWED["kind"]), {"before": 9, "limit": 10, "kind": "k"})
+    store.size()
+    store.leaves(1, 10)
+    store.checkpoints()
+    store.newest_checkpoint()
+    store.tree_nodes(8, 0, 10)
     asked.read(OF_COMMON_KIND, {"after": 0, "limit": 10, "kind": "k"})
     read_entry(asked, 1)
     next(read_rows(asked, words), None)

@@ -77,8 +77,7 @@ def test_accepting_the_same_again_writes_no_second_row(agent, store, tmp_path):
     assert accept(loaded(agent), seen, store, tmp_path, "operator:you") == first
 
 
-def test_the_newest_row_of_this_agent_counts_and_none_that_was_written_by_hand(agent, store, tmp_path, monkeypatch):
-    monkeypatch.setattr(room, "PAGE", 2)
+def test_the_newest_row_of_this_agent_counts_and_none_that_was_written_by_hand(agent, store, tmp_path):
     accept(loaded(agent), (sha("calm\n"), sha("good\n")), store, tmp_path, "operator:me")
     (agent / "SOUL.md").write_text("wild\n")
     newest = accept(loaded(agent), (sha("wild\n"), sha("good\n")), store, tmp_path, "operator:me")

@@ -120,7 +120,7 @@ def test_a_worktree_in_which_nothing_was_done_leaves_no_reference(project):
     [left] = found(project).values()
 
     assert left.remove()
-    assert git(project, "for-each-ref", "refs/keisei") == ""
+    assert git(project, "for-each-ref", "refs/keisei/salvage", "refs/keisei/candidate") == ""
 
 
 def test_a_worktree_that_a_living_process_has_or_that_belongs_to_an_open_attempt_stays(project):
@@ -183,6 +183,8 @@ def test_work_is_kept_for_so_many_days_after_its_task_is_over(project, kind):
 
     assert refs(leased.worktree.common_dir, kind) == []
     assert not left.remove(), "it is gone already"
+    row = project.store.entries(kind="work_removed")[0]
+    assert (row.subject, row.body) == (attempt.attempt_id, {"ref": staged.ref, "commit": staged.commit})
 
 
 def test_work_of_an_open_task_or_of_a_stranger_is_kept_for_ever(project):

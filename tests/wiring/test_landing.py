@@ -653,9 +653,12 @@ def test_why_a_person_has_rejected_it_stands_in_the_next_prompt(yard):
     landing = yard.work()
     reject(yard.store, landing, "the total is rounded twice", "me")
 
-    task_id = respawn(yard.shop, landing)
+    task_id = respawn(yard.shop, landing, "operator:me")
+    assert respawn(yard.shop, landing, "operator:me") == task_id
     yard.run()
 
+    (row,) = yard.store.entries(kind="landing_respawned")
+    assert (row.actor, row.subject, row.body["heir"]) == ("operator:me", landing, task_id)
     (attempt,) = yard.store.attempts(task_id)
     prompt = read_evidence(yard.home, attempt, "prompt.md", 0).decode()
     assert "it did not land: the total is rounded twice" in prompt
@@ -675,6 +678,10 @@ def test_what_was_said_on_the_tip_is_evidence_and_its_digest_is_in_the_ledger(ya
     assert [each["command"] for each in kept["runs"]] == ["true"]
     (entry,) = yard.store.entries(kind="landing_made")
     assert list(entry.body["evidence"]) == [name]
+    (proof,) = yard.store.entries(kind="landing_verified")
+    assert (proof.subject, proof.body["tree"], proof.body["after"]) == (landing, row.tree, row.after_commit)
+    assert {each["capability"] for each in proof.body["findings"]} == {each["capability"] for each in kept["findings"]}
+    assert proof.seq < entry.seq
 
 
 def test_a_script_with_another_text_is_another_question(yard):

@@ -1,5 +1,6 @@
 """Agents: durable identities, what they carry as their constitution, and what they did and spent."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +22,17 @@ from keisei.records.move import TaskQuery
 from keisei.records.task import TaskRecord
 from keisei.records.wallet import WalletIdentity, joined
 from keisei.rules.budget import day_name
-from keisei.wiring.constitution import Acceptance, Constitution, accept, acceptance, changes, constitution, kept_text
+from keisei.wiring.constitution import (
+    Acceptance,
+    Constitution,
+    accept,
+    acceptance,
+    changes,
+    constitution,
+    kept_text,
+    standing,
+)
+from keisei.wiring.constitution_proposal import Proposal, open_proposals
 
 MOST: Final = 20
 """Tasks that are told."""
@@ -91,6 +102,23 @@ class AgentPaper(Struct, frozen=True, kw_only=True):
     """Lines of it that are not told."""
 
 
+class AgentProposal(Struct, frozen=True, kw_only=True):
+    """A revision that somebody wants, and an operator has not answered."""
+
+    seq: int
+    """Its row in the ledger, by which it is known."""
+    actor: str
+    """Who wants it."""
+    proposed_at: datetime
+    """Since when."""
+    reason: str
+    """Why, in their words."""
+    fits: bool
+    """Whether the files still say what they said when it was made."""
+    papers: tuple[AgentPaper, ...]
+    """The papers that would change, as they would be; what differs is from what stands now."""
+
+
 class AgentPage(Struct, frozen=True, kw_only=True):
     """One durable agent."""
 
@@ -106,6 +134,8 @@ class AgentPage(Struct, frozen=True, kw_only=True):
     """What was accepted last."""
     papers: tuple[AgentPaper, ...]
     """Soul and purpose."""
+    proposals: tuple[AgentProposal, ...]
+    """What is proposed, oldest first."""
     tasks: tuple[TaskRecord, ...]
     """Its newest tasks."""
     day: str
@@ -147,21 +177,13 @@ def show_agents(premises: Premises, _asks: AgentsAsk) -> AgentsPage:
                 display_name=identity.display_name,
                 external_name=identity.external_name.name if identity.external_name else None,
                 wallets=len(loaded.record.wallets),
-                state=_state(now, known),
+                state=standing(now, known),
                 accepted=known,
                 layer=files[-1].layer.name,
                 is_default=project is not None and project.agent == name,
             )
         )
     return AgentsPage(items=tuple(items), problems=tuple(problems))
-
-
-def _state(now: Constitution | None, known: Acceptance | None) -> str:
-    if now is None:
-        return "none"
-    if known is None:
-        return "new"
-    return "accepted" if known.covers(now) else "changed"
 
 
 def show_agent(premises: Premises, asks: AgentAsk) -> AgentPage:
@@ -180,9 +202,12 @@ def show_agent(premises: Premises, asks: AgentAsk) -> AgentPage:
         identity=file.identity,
         wallets=tuple(joined(each, file.identity.agent_id) for each in file.wallets),
         version=file.constitution.version if file.constitution else None,
-        state="unreadable" if problems else _state(now, known),
+        state="unreadable" if problems else standing(now, known),
         accepted=known,
         papers=_papers(now, known, premises.home.folder),
+        proposals=tuple(
+            _proposal(each, now, premises.home.folder) for each in open_proposals(premises.store, agent_id)
+        ),
         tasks=premises.store.find_tasks(TaskQuery(agent=agent_id, limit=MOST)).tasks,
         day=day_name(moment),
         balance=next((each for each in balances if each.scope == f"agent:{agent_id}"), None),
@@ -222,6 +247,38 @@ def _papers(now: Constitution | None, known: Acceptance | None, state: Path) -> 
             )
         )
     return tuple(found)
+
+
+def _proposal(proposal: Proposal, now: Constitution | None, state: Path) -> AgentProposal:
+    found = []
+    for name, stands, sha256 in (
+        ("soul", now.soul if now else None, proposal.soul_sha256),
+        ("purpose", now.purpose if now else None, proposal.purpose_sha256),
+    ):
+        if sha256 is None:
+            continue
+        text = kept_text(state, sha256)
+        lines = changes(stands.text if stands else "", text) if text is not None else ()
+        found.append(
+            AgentPaper(
+                name=name,
+                path=stands.path if stands else name,
+                sha256=sha256,
+                text=text or "",
+                accepted_sha256=None,
+                known=text is not None,
+                changes=lines[:LINES],
+                cut=max(0, len(lines) - LINES),
+            )
+        )
+    return AgentProposal(
+        seq=proposal.seq,
+        actor=proposal.actor,
+        proposed_at=proposal.proposed_at,
+        reason=proposal.reason,
+        fits=proposal.fits(now),
+        papers=tuple(found),
+    )
 
 
 def accept_constitution(premises: Premises, asks: AgentAccept, visitor: Visitor) -> Acceptance:

@@ -26,7 +26,7 @@ def turn_down(
     from keisei.wiring.landing_revert import respawn  # noqa: PLC0415 - brings all that verifies; few orders need it
 
     with _shop(premises) as shop:
-        return landing, respawn(shop, landing.landing_id)
+        return landing, respawn(shop, landing.landing_id, actor)
 
 
 def revert_it(premises: Premises, landing: LandingRecord, reason: str, actor: str) -> LandingRecord:

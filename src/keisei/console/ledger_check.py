@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
@@ -13,13 +12,12 @@ from keisei.console.premises import Premises
 from keisei.console.slow import slowly
 from keisei.records.error import KeiseiError, Refused
 from keisei.records.form import Timestamp
-from keisei.records.move import LedgerRow
-from keisei.rules.ledger import GENESIS, first_broken
+from keisei.rules.ledger import GENESIS
+from keisei.wiring.ledger_verify import Asked, Verification, verify
+from keisei.wiring.signing import origin
 
 PATIENCE_S: Final = 5.0
 """How long an order waits for the end of a walk; a longer one goes on, and its page tells how far it is."""
-OFTEN: Final = 1000
-"""Rows between two looks at whether the console ends."""
 
 
 class LedgerVerdict(Struct, frozen=True, kw_only=True):
@@ -28,17 +26,23 @@ class LedgerVerdict(Struct, frozen=True, kw_only=True):
     running: bool
     """It is not at the end yet; nothing is proved."""
     ok: bool
-    """Every row holds, and a head that was given is in the chain."""
+    """Every row and every checkpoint holds, and a head that was given is in the chain."""
     rows: int
     """Rows that were looked at."""
     head: str
     """The chain's hash at the last of them; whoever keeps it can prove later that nothing was cut off."""
     unsealed: int = 0
     """Rows that are written and not sealed yet."""
+    root: str | None = None
+    """The root of the tree over them."""
+    checkpoints: int = 0
+    """Checkpoints that are the root of the rows they are of, and signed by a key that is known."""
+    newest_checkpoint: int | None = None
+    """How many rows the newest of them is of."""
     broken_row: int | None = None
-    """The first row that does not hold."""
+    """The first row that does not hold; none where a checkpoint or a node of the tree does not."""
     broken_why: str | None = None
-    """What is wrong with it."""
+    """What is wrong there."""
     kept_head: str | None = None
     """A head that was kept elsewhere."""
     kept_head_found: bool | None = None
@@ -122,31 +126,32 @@ class _Walk:
         return self._end or self._told(self._started_at, running=True)
 
     def _run(self) -> None:
+        home = self._premises.home
+        asked = Asked(origin=origin(home.name), state=home.folder, repository=home.root, head=self.kept_head)
         try:
-            broken = first_broken(self._over(self._premises.store.rows()))
-            waiting = self._premises.store.unsealed()
+            self._end = self._found(verify(self._premises.store, asked, self._go_on))
         except KeiseiError as error:
             self._end = replace(self._told(self._started_at, running=False), failed=error.message)
-            return
         except _Ended:
             self._end = replace(self._told(self._started_at, running=False), failed="the console ended")
-            return
-        self._end = replace(
-            self._told(self._started_at, running=False),
-            ok=broken is None and self._met is not False,
-            unsealed=waiting,
-            broken_row=None if broken is None else broken[0],
-            broken_why=None if broken is None else broken[1],
-        )
 
-    def _over(self, rows: Iterator[LedgerRow]) -> Iterator[LedgerRow]:
-        """The same rows."""
-        for row in rows:
-            self._rows, self._head = self._rows + 1, row.chain_hash
-            self._met = True if row.chain_hash == self.kept_head else self._met
-            if self._rows % OFTEN == 0 and self.ends.is_set():
-                raise _Ended
-            yield row
+    def _go_on(self, rows: int, head: str) -> None:
+        self._rows, self._head = rows, head
+        if self.ends.is_set():
+            raise _Ended
+
+    def _found(self, found: Verification) -> LedgerVerdict:
+        self._rows, self._head, self._met = found.rows, found.head, found.kept_head_found
+        return replace(
+            self._told(self._started_at, running=False),
+            ok=found.ok,
+            unsealed=found.unsealed,
+            root=found.root,
+            checkpoints=found.checkpoints.checked,
+            newest_checkpoint=found.checkpoints.newest,
+            broken_row=None if found.broken is None else found.broken.row,
+            broken_why=None if found.broken is None else found.broken.why,
+        )
 
     def _told(self, started_at: datetime, *, running: bool) -> LedgerVerdict:
         return LedgerVerdict(

@@ -16,7 +16,7 @@ from keisei.library.catalog import Catalog
 from keisei.records.error import OperatorError
 from keisei.records.id import TaskId
 from keisei.records.task_spec import SpecBody, SpecTask, TaskSpec
-from keisei.wiring.compat_registry import NOWHERE, queue_intent
+from keisei.wiring.compat_registry import queue_intent
 from keisei.wiring.compat_sensor import observed
 from keisei.wiring.compat_shape import moment_of, schedule_shape, stamp, ticked_shape
 from keisei.wiring.instruction import checked_spec, intent_of
@@ -83,7 +83,7 @@ class Moment(Struct, frozen=True, kw_only=True):
     """An ISO 8601 time."""
 
 
-def queue(premises: Premises, body: dict[str, Any], _visitor: Visitor) -> Told:
+def queue(premises: Premises, body: dict[str, Any], visitor: Visitor) -> Told:
     """Queue a message as a task."""
     said = asked(Message, body)
     words = said.message.strip()
@@ -99,7 +99,8 @@ def queue(premises: Premises, body: dict[str, Any], _visitor: Visitor) -> Told:
         "max_attempts": said.max_attempts,
     }
     data = {name: value for name, value in intent.items() if value is not None}
-    done = queue_intent(premises.store, registry, defaults_of(premises.home), data, _origin(premises, said)).task
+    origin = _origin(premises, said, visitor.actor)
+    done = queue_intent(premises.store, registry, defaults_of(premises.home), data, origin).task
     return CREATED, {"ok": True, "task_id": done.task_id, "kind": done.task_type, "source": done.source}
 
 
@@ -109,13 +110,14 @@ def _skills(registry: CatalogRegistry, said: Message, words: str) -> list[str]:
     return list(dict.fromkeys((*(each.strip() for each in said.skill_refs if each.strip()), *called)))
 
 
-def _origin(premises: Premises, said: Message) -> Origin:
+def _origin(premises: Premises, said: Message, actor: str) -> Origin:
     if not said.parent_id.strip():
-        return NOWHERE
+        return Origin(ordered_by=actor)
     parent = premises.store.task(TaskId(said.parent_id.strip()))
     if parent is None:
         raise OperatorError(f"parent_id: no task has the id `{said.parent_id}`")
-    return Origin(parent_task_id=parent.task_id, depth=premises.store.depth(parent.task_id))
+    depth = premises.store.depth(parent.task_id)
+    return Origin(parent_task_id=parent.task_id, depth=depth, ordered_by=actor)
 
 
 def _intent(registry: CatalogRegistry, said: Message, words: str, skills: list[str]) -> dict[str, Any]:

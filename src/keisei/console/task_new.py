@@ -212,7 +212,8 @@ def queue_task(premises: Premises, asks: NewTaskOrder, visitor: Visitor) -> Task
         "available_at": None if asks.not_before is None else asks.not_before.isoformat(),
         "max_attempts": asks.max_attempts,
     }
-    return _queued(premises, premises.catalog(), {name: value for name, value in told.items() if value is not None})
+    wanted = {name: value for name, value in told.items() if value is not None}
+    return _queued(premises, premises.catalog(), wanted, visitor.actor)
 
 
 def queue_instruction(premises: Premises, asks: InstructionOrder, visitor: Visitor) -> TaskQueued:
@@ -230,7 +231,8 @@ def queue_instruction(premises: Premises, asks: InstructionOrder, visitor: Visit
     catalog = premises.catalog()
     intent = intent_of(checked_spec(catalog, spec, SCOPE), visitor.actor, budget).intent
     key = _once(asks, asks.once, visitor)
-    return _queued(premises, catalog, intent if key is None else {**intent, "idempotency_key": key})
+    wanted = intent if key is None else {**intent, "idempotency_key": key}
+    return _queued(premises, catalog, wanted, visitor.actor)
 
 
 def _once(asks: Struct, once: str | None, visitor: Visitor) -> str | None:
@@ -241,11 +243,12 @@ def _once(asks: Struct, once: str | None, visitor: Visitor) -> str | None:
     return f"once:{hashlib.sha256(said).hexdigest()}"
 
 
-def _queued(premises: Premises, catalog: Catalog, intent: dict[str, Any]) -> TaskQueued:
+def _queued(premises: Premises, catalog: Catalog, intent: dict[str, Any], actor: str) -> TaskQueued:
     """The task, in the queue. Raises OperatorError, ContractViolation, Refused for what could not run later."""
     store, defaults = premises.store, defaults_of(premises.home)
     registry, task_id = CatalogRegistry(catalog), TaskId(new_id())
-    task = accept(read_intent(intent), registry, defaults, origin=Origin(), task_id=task_id, now=store.now())
+    origin = Origin(ordered_by=actor)
+    task = accept(read_intent(intent), registry, defaults, origin=origin, task_id=task_id, now=store.now())
     done = store.enqueue([task])[0]
     store.ring()
     return TaskQueued(task_id=done.task_id, queued=done.created)

@@ -43,6 +43,7 @@ FORMS = {
     "package.file": "atom:PackageFile",
     "project.file": "project:ProjectFile",
     "runtime.file": "runtime:RuntimeFile",
+    "schema.lock": "schema_lock:SchemaLock",
     "skill.file": "skill:SkillFile",
     "skill.frontmatter": "skill:SkillFrontmatter",
 }

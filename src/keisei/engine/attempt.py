@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from keisei.engine.budget import overspent
+from keisei.engine.fork import Bypass, Spawn, begun
 from keisei.engine.land import Proposal
 from keisei.engine.settle import Chance, Ended, released, settlement
 from keisei.engine.sweep import Books, conclude
@@ -22,6 +23,7 @@ from keisei.records.outcome import TaskOutcome
 from keisei.records.profile import SubagentProfile
 from keisei.records.report import HarnessError
 from keisei.records.role import EscalationPolicy
+from keisei.rules.refusal import Refusals
 
 JUDGED_AGAIN_S = (1.0, 5.0)
 """How long is waited before a judgement that the machine failed is asked for again."""
@@ -36,6 +38,10 @@ class Prepared(Struct, frozen=True, kw_only=True):
     """With adapter, model, bundle and the paths of what is stored."""
     bundle: BundleRecord
     """What it may see."""
+    spawn: Spawn
+    """Who is spawned, for the ledger."""
+    bypass: Bypass = Bypass()
+    """What does not hold for it, for the ledger."""
     events: tuple[NewEvent, ...] = ()
     """What happened on the way, for example a fallback."""
 
@@ -96,6 +102,9 @@ class Workshop(Protocol):
     def judge(self, claimed: Claimed) -> Judged:
         """Read what the harness left and verify it. Needs nothing that dies with a runner."""
 
+    def refused(self, claimed: Claimed) -> Refusals | None:
+        """What the gate has refused the attempt, without secrets; None where nothing is known. Never raises."""
+
     def clear(self, claimed: Claimed) -> None:
         """Remove what the attempt needed while it ran. Never raises."""
 
@@ -131,8 +140,7 @@ def carry(stand: Stand, claimed: Claimed) -> Settled:
     except BaseException:
         stand.workshop.clear(claimed)
         raise
-    started = Progress(stage="started", attempt=prepared.attempt, bundle=prepared.bundle, events=_begun(prepared))
-    if not stand.store.progress(started):
+    if not stand.store.progress(_started(prepared)):
         stand.workshop.clear(claimed)
         return "lost"
     claimed = replace(claimed, attempt=prepared.attempt)
@@ -206,6 +214,13 @@ def _breaker(store: Books, claimed: Claimed) -> Breaker | None:
     return next((each for each in store.breakers() if each.adapter_id == adapter_id), None)
 
 
+def _started(prepared: Prepared) -> Progress:
+    """The beginning of an attempt: with its bundle, its events, and the row of the agent that is spawned."""
+    attempt, bundle = prepared.attempt, prepared.bundle
+    rows = begun(prepared.spawn, attempt, bundle, prepared.bypass)
+    return Progress(stage="started", attempt=attempt, bundle=bundle, events=_begun(prepared), ledger=rows)
+
+
 def _begun(prepared: Prepared) -> tuple[NewEvent, ...]:
     bundle, attempt = prepared.bundle, prepared.attempt
     compiled = {
@@ -239,7 +254,7 @@ def _refused(stand: Stand, claimed: Claimed, error: KeiseiError) -> Settled:
 def _interrupted(stand: Stand, claimed: Claimed) -> Settled:
     """Ended from outside: back to the queue uncounted; cancelled where an operator asked for it."""
     chance = stand.chance()
-    found = released(claimed, "the runner stopped it", chance.now)
+    found = released(claimed, "the runner stopped it", chance.now, stand.workshop.refused(claimed))
     settled = conclude(stand.store, found, claimed, chance)
     stand.workshop.clear(claimed)
     return settled
@@ -247,13 +262,14 @@ def _interrupted(stand: Stand, claimed: Claimed) -> Settled:
 
 def _settled(stand: Stand, claimed: Claimed, ended: Ended) -> Settled:
     """Settle. What the store will never take, an answer too large for the ledger for example, comes to a person."""
-    chance = stand.chance()
+    chance, refused = stand.chance(), stand.workshop.refused(claimed)
+    ended = replace(ended, refused=refused)
     try:
         settled = conclude(stand.store, settlement(ended, chance), claimed, chance)
     except (ContractViolation, IllegalMove) as error:
         reason = f"the attempt could not be settled: {error.message}"
         outcome = TaskOutcome(status="blocked", machine_status="blocked", operator_summary=reason[:REASON])
-        plain = Ended(claimed=claimed, exit_status="error", outcome=outcome)
+        plain = Ended(claimed=claimed, exit_status="error", outcome=outcome, refused=refused)
         settled = conclude(stand.store, settlement(plain, chance), claimed, chance)
     if settled != "lost":
         stand.workshop.clear(claimed)

@@ -12,11 +12,12 @@ from keisei.records.adapter import AdapterConfig
 from keisei.records.error import OperatorError, Refused
 from keisei.records.id import AdapterId, AgentId, ProfileId, ScheduleId, SensorEventId, TaskId
 from keisei.records.intent import TaskIntent
-from keisei.records.move import NewTask
+from keisei.records.move import NewEntry, NewTask
 from keisei.records.profile import SubagentProfile
 from keisei.records.task import TaskRecord
 from keisei.records.task_type import TaskTypeSpec
 from keisei.records.workflow import WorkflowDefinition
+from keisei.rules.canonical import digest
 from keisei.rules.follow_up import ASKED, TASK_SOURCE
 
 RESERVED_KEYS = ("workflow:", "schedule:", "respawn:", "again:", ASKED)
@@ -24,6 +25,8 @@ RESERVED_KEYS = ("workflow:", "schedule:", "respawn:", "again:", ASKED)
 landing, an operator or an attempt."""
 RESERVED_SOURCES = ("workflow:", TASK_SOURCE)
 """Likewise for sources."""
+ORDERED = "task_enqueued"
+"""The row of a task that a person asked for; its subject is the task."""
 PRIORITY = 5
 """Of a task that names none, as in the original."""
 
@@ -84,6 +87,8 @@ class Origin(Struct, frozen=True, kw_only=True):
     """The task it follows up or replaces."""
     depth: int = 0
     """How many tasks stand above it."""
+    ordered_by: str | None = None
+    """The person who asked, for the ledger; None where a part of the engine did, which tells of it itself."""
 
 
 def read_intent(data: object, warn: Callable[[str], None] = lambda _sentence: None) -> TaskIntent:
@@ -154,7 +159,29 @@ def accept(  # noqa: PLR0913 - an intent, who knows what it names, and what is a
     )
     # A task with fallbacks is never passed over for one adapter's breaker: the others are tried when it is claimed.
     lone = chosen or (None if profile.fallback_adapter_ids else profile.default_adapter_id)
-    return NewTask(task=task, breaker_id=lone, depth=origin.depth)
+    return NewTask(task=task, breaker_id=lone, depth=origin.depth, ledger=_ordered(task, origin))
+
+
+def _ordered(task: TaskRecord, origin: Origin) -> tuple[NewEntry, ...]:
+    """The row of an order: who asked for what. What exactly, the digest of the payload proves."""
+    if origin.ordered_by is None:
+        return ()
+    body = {
+        "task_type": task.task_type,
+        "source": task.source,
+        "profile_id": task.requested_profile_id,
+        "agent": task.agent,
+        "payload_sha256": _digest(task.payload),
+    }
+    return (NewEntry(kind=ORDERED, actor=origin.ordered_by, subject=task.task_id, body=body),)
+
+
+def _digest(payload: Mapping[str, Any]) -> str | None:
+    """sha256 of its canonical JSON; None where it has none: then no bundle is made of it either."""
+    try:
+        return digest(payload)
+    except (ValueError, OverflowError, RecursionError):
+        return None
 
 
 def _profile_id(intent: TaskIntent, spec: TaskTypeSpec, defaults: Defaults) -> ProfileId:

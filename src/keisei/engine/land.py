@@ -3,7 +3,7 @@
 A landing that fails never edits its task: what is to be tried again is a new task.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
@@ -41,6 +41,10 @@ NEXT: Final[Mapping[LandingStatus, str]] = {
 }
 """What can be done where there is nothing to decide."""
 LOOKED_AT: Final = ("diff.patch", "findings.json", "last-message.txt")
+VERIFIED: Final = "landing_verified"
+"""The row of a tree that was verified anew on the tip it is about to land on: no event tells of it."""
+LINE: Final = 200
+"""Characters of a finding's reason in the ledger; the evidence has all of it."""
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
@@ -82,12 +86,13 @@ def proposed(
     )
 
 
-def announced(
+def announced(  # noqa: PLR0913, PLR0917 - what has come to a place, who is asked, and what speaks for it
     landing: LandingRecord,
     policy: ProjectApprovals,
     new_id: Callable[[], str],
     actor: str,
     evidence: Mapping[str, str] = MappingProxyType({}),
+    findings: Sequence[FindingRecord] = (),
 ) -> Beside:
     """What is written beside a landing that has come to a place: its event, its ledger row, and who is asked."""
     asked = _asked(landing, policy, new_id) if landing.status == "held" else NOTHING
@@ -96,14 +101,32 @@ def announced(
     event = NewEvent(event_type=kind, task_id=landing.task_id, attempt_id=landing.attempt_id, detail=detail)
     return Beside(
         events=(event, *asked.events),
-        ledger=(
-            NewEntry(
-                kind=kind, actor=actor, subject=landing.landing_id, body={**_body(landing), "evidence": dict(evidence)}
-            ),
-        ),
+        ledger=(_entry(kind, landing, actor, evidence, findings),),
         outbox=asked.outbox,
         approvals=asked.approvals,
     )
+
+
+def _entry(
+    kind: str, landing: LandingRecord, actor: str, evidence: Mapping[str, str], findings: Sequence[FindingRecord]
+) -> NewEntry:
+    found = {"findings": facts_of(findings)} if findings else {}
+    body = {**_body(landing), **found, "evidence": dict(evidence)}
+    return NewEntry(kind=kind, actor=actor, subject=landing.landing_id, body=body)
+
+
+def facts_of(findings: Sequence[FindingRecord]) -> list[dict[str, Any]]:
+    """Findings as a ledger row tells of them."""
+    return [
+        {
+            "capability": each.capability,
+            "status": each.status,
+            "severity": each.severity,
+            "reason": None if each.reason is None else each.reason[:LINE],
+            "tree": each.tree,
+        }
+        for each in findings
+    ]
 
 
 def _asked(landing: LandingRecord, policy: ProjectApprovals, new_id: Callable[[], str]) -> Beside:
@@ -130,6 +153,7 @@ def _body(landing: LandingRecord) -> dict[str, Any]:
         "status": landing.status,
         "candidate": landing.candidate_commit,
         "tree": landing.tree,
+        "plan": landing.plan,
         "before": landing.before_commit,
         "after": landing.after_commit,
         "revert": landing.revert_commit,
@@ -218,8 +242,12 @@ def move(  # noqa: PLR0913 - what moves, where to, and what is written with it
 ) -> LandingRecord | None:
     """Move a landing, with its event and its ledger row; None where it is elsewhere by now."""
     after = moved(landing, status, office.store.now(), **changes)
-    told = status in EVENTS
-    beside = announced(after, office.policy, office.new_id, office.actor, evidence) if told else NOTHING
+    if status in EVENTS:
+        beside = announced(after, office.policy, office.new_id, office.actor, evidence, findings)
+    elif findings:
+        beside = Beside(ledger=(_entry(VERIFIED, after, office.actor, evidence, findings),))
+    else:
+        beside = NOTHING
     order = LandingMove(
         landing=after,
         was=landing.status,

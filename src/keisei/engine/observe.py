@@ -12,12 +12,14 @@ from keisei.records.error import OperatorError, Refused
 from keisei.records.event import EventType
 from keisei.records.id import TaskId, WorkflowId
 from keisei.records.intent import TaskIntent
-from keisei.records.move import NewEvent, NewTask
+from keisei.records.move import NewEntry, NewEvent, NewTask
 from keisei.records.observation import Observation
 from keisei.records.progression import Workflow, WorkflowMove, WorkflowStart
 from keisei.records.sensor import ProposedWorkflow, SensorEvent
 
 STALE: Final = "its freshness deadline had passed"
+OUTSIDE: Final = ("sensor:", "webhook:")
+"""How those are named that are no person."""
 
 
 class Judge(NamedTuple):
@@ -54,15 +56,27 @@ def planned(event: SensorEvent, judge: Judge) -> tuple[Observation, WorkflowId |
     task = _task(event, judge)
     begun = None if event.proposed_workflow is None else _workflow(event, event.proposed_workflow, judge)
     events = (recorded, *_created(event, task), *((begun.event,) if begun else ()))
+    rows = () if judge.actor.startswith(OUTSIDE) else (_ordered(event, task, judge),)
     observation = Observation(
         event=event,
         reason=begun.reason if begun else None,
         task_id=task.task.task_id if task else None,
         start=begun.start if begun else None,
         wake=begun.wake if begun else None,
-        beside=Beside(tasks=(task,) if task else (), events=events),
+        beside=Beside(tasks=(task,) if task else (), events=events, ledger=rows),
     )
     return observation, begun.workflow_id if begun else None
+
+
+def _ordered(event: SensorEvent, task: NewTask | None, judge: Judge) -> NewEntry:
+    """The row of an event that a person told of by hand: it is an order, by whatever name it comes."""
+    body = {
+        "event_id": event.event_id,
+        "dedupe_key": event.dedupe_key,
+        "task_id": task.task.task_id if task is not None else None,
+        "instance_key": event.proposed_workflow.instance_key if event.proposed_workflow is not None else None,
+    }
+    return NewEntry(kind="sensor_event_told", actor=judge.actor, subject=event.sensor_id, body=body)
 
 
 def _created(event: SensorEvent, task: NewTask | None) -> tuple[NewEvent, ...]:

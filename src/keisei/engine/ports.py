@@ -33,6 +33,8 @@ from keisei.records.move import (
     EventQuery,
     LandingMove,
     LandingQuery,
+    LedgerCheckpoint,
+    LedgerRestoration,
     LedgerRow,
     NewEntry,
     NewEvent,
@@ -46,6 +48,7 @@ from keisei.records.move import (
     TaskMove,
     TaskPage,
     TaskQuery,
+    TreeNode,
 )
 from keisei.records.outbox import OutboxItem, OutboxStatus
 from keisei.records.overview import Overview
@@ -279,6 +282,12 @@ class Ledger(Protocol):
     def append(self, entry: NewEntry) -> LedgerEntry:
         """Write one row and seal it."""
 
+    def append_if(self, entry: NewEntry, seen: int) -> LedgerEntry | None:
+        """The same, where no row about its subject stands behind the place `seen`. None: somebody was quicker.
+
+        Of those who write this way about one subject, only one is the first.
+        """
+
     def entries(self, after: int = 0, limit: int = 100, kind: str | None = None) -> list[LedgerEntry]:
         """Sealed rows after a place, in order."""
 
@@ -291,8 +300,38 @@ class Ledger(Protocol):
     def rows(self) -> Iterator[LedgerRow]:
         """Every sealed row as it is stored, in order, for verification. Raises nothing for rows that were changed."""
 
+    def restore_rows(self, order: LedgerRestoration) -> bool:
+        """Take in rows that were sealed elsewhere, all or none. False where the chain does not end there any more."""
+
     def unsealed(self) -> int:
         """How many rows are written and not sealed yet; sealed first where this process may."""
+
+    def row(self, seq: int) -> LedgerRow | None:
+        """One sealed row as it is stored, as `rows` tells it."""
+
+    def size(self) -> int:
+        """How many rows are sealed: the last place; sealed first where this process may."""
+
+    def leaves(self, first: int, limit: int) -> list[bytes]:
+        """Leaf hashes of sealed rows from a place on, in order, at most a thousand; they end where a place is empty."""
+
+    def checkpoints(self, after: int = 0, limit: int = 100) -> list[LedgerCheckpoint]:
+        """Kept checkpoints of more rows than that, in order."""
+
+    def newest_checkpoint(self) -> LedgerCheckpoint | None:
+        """The one of most rows."""
+
+    def keep_checkpoint(self, checkpoint: LedgerCheckpoint, nodes: Sequence[TreeNode]) -> bool:
+        """Keep one for good, with nodes of the tree that are not kept yet.
+
+        False where one of as many rows or more is kept already: nothing was written.
+        """
+
+    def tree_nodes(self, level: int, first: int, limit: int) -> list[TreeNode]:
+        """Kept nodes of a level from an index on, in order; there may be gaps."""
+
+    def kept(self) -> tuple[list[LedgerCheckpoint], list[TreeNode]]:
+        """Every checkpoint and every node as they are stored, as of one moment, for verification. In order."""
 
 
 class Evidence(Protocol):

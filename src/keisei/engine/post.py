@@ -14,6 +14,8 @@ from keisei.records.error import OperatorError, Refused
 from keisei.records.form import JsonObject
 from keisei.records.move import Delivery, NewEntry
 from keisei.records.outbox import OutboxItem
+from keisei.rules.canonical import digest
+from keisei.rules.delivery import channel_of
 
 MOST: Final = 10_000
 """Rows that are read at once."""
@@ -75,7 +77,10 @@ def begin(store: Store, new_id: NewId, payload: JsonObject, actor: str) -> Outbo
         created_at=now,
         next_try_at=now + LEASE,
     )
-    store.ask(Beside(outbox=(item,), events=(event_of("operator_ordered", item, order="send", actor=actor),)))
+    told = {"channel": channel_of(payload), "payload_sha256": digest(payload)}
+    entry = NewEntry(kind="message_ordered", actor=actor, subject=item.key, body=told)
+    event = event_of("operator_ordered", item, order="send", actor=actor)
+    store.ask(Beside(outbox=(item,), events=(event,), ledger=(entry,)))
     return item
 
 

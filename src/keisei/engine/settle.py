@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from keisei.contracts.check import data_of
 from keisei.engine.control import canceled_outcome
-from keisei.engine.land import Proposal, announced, proposed
+from keisei.engine.land import Proposal, announced, facts_of, proposed
 from keisei.records.approval import ApprovalKind, ApprovalRecord
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.attempt import ExitStatus, TaskAttempt
@@ -30,14 +30,19 @@ from keisei.records.task import TERMINAL, TaskRecord
 from keisei.rules import approval as approvals
 from keisei.rules import breaker as breakers
 from keisei.rules import task as moves
+from keisei.rules.refusal import Refusals, told
 from keisei.rules.retry import MOST_POSTPONED, Backoff, Failed, Step, next_step, pause
 
 LAST_ERROR = 2_000
 """Characters of an error that are kept on the task; the whole of it is evidence."""
 NOTICE = -1
 """The number of the runtime's own first message about an attempt; others count down, away from those it asks for."""
+ARTIFACT_ROOM, ROW_PART = 262_144, 80
+"""Bytes of a row for artifacts, and what one takes beside its path; a byte of a path takes at most six."""
 MESSAGE_CHANNEL = "console"
 """Where a message that names no channel goes."""
+REFUSED = "gate_refused"
+"""The row of an attempt whose calls were refused; its subject is the attempt."""
 
 
 class Ended(Struct, frozen=True, kw_only=True):
@@ -77,6 +82,8 @@ class Ended(Struct, frozen=True, kw_only=True):
     """Why, as its author says."""
     ledger_row: str | None = None
     """The sentence the agent has for the ledger: it stands there as its own words."""
+    refused: Refusals | None = None
+    """What the gate refused."""
     asks: bool = True
     """Whether a person is asked where the task is blocked; not where somebody is asked already, as of a loop."""
 
@@ -117,7 +124,7 @@ def settlement(ended: Ended, chance: Chance) -> Settlement:
         artifacts=ended.artifacts,
         outbox=(*_outbox(ended, outcome, chance.now), *_notice(ended, after, chance), *asked.outbox, *beside.outbox),
         events=(*_events(ended, after, attempt, step), *asked.events, *beside.events),
-        ledger=(_entry(ended, after, attempt), *beside.ledger),
+        ledger=(*_entries(ended, after, attempt), *beside.ledger),
         breaker=_breaker(ended, chance.now),
         approvals=(*asked.approvals, *beside.approvals),
         landings=landing,
@@ -142,28 +149,29 @@ def canceled(found: Settlement, claimed: Claimed, reason: str, now: datetime) ->
     attempt = replace(found.attempt, exit_status="canceled", retry_class="none", diagnostics=diagnostics)
     events = _events(ended, after, attempt, None)
     entry = replace(found.ledger[0], body={**found.ledger[0].body, "status": after.status, "exit_status": "canceled"})
-    return Settlement(task=after, attempt=attempt, findings=found.findings, events=events, ledger=(entry,))
+    ledger = (entry, *(each for each in found.ledger if each.kind == REFUSED))
+    return Settlement(task=after, attempt=attempt, findings=found.findings, events=events, ledger=ledger)
 
 
-def lost(claimed: Claimed, by: str, chance: Chance) -> Settlement:
+def lost(claimed: Claimed, by: str, chance: Chance, refused: Refusals | None = None) -> Settlement:
     """The end of an attempt whose runner is gone. One that never began does not count, unless that goes on and on."""
     began = claimed.attempt.bundle_id is not None
     message = f"runner {claimed.attempt.runner_id} was lost" + ("" if began else " before the attempt began")
     outcome = TaskOutcome(status="retryable_failure", machine_status="needs_retry", operator_summary=message)
-    ended = Ended(claimed=claimed, exit_status="lost", outcome=outcome)
+    ended = Ended(claimed=claimed, exit_status="lost", outcome=outcome, refused=refused)
     if began or claimed.postponed >= MOST_POSTPONED:
         found = settlement(ended, replace(chance, backoff=Backoff(first_s=0.0, cap_s=0.0), jitter=0.0))
     else:
         wait = pause(chance.backoff, claimed.postponed, chance.jitter) if claimed.postponed else timedelta(0)
         found = _released(ended, message, chance.now + wait, chance.now)
-    entry = replace(found.ledger[0], actor=by)
-    return replace(found, ledger=(entry,))
+    return replace(found, ledger=tuple(replace(each, actor=by) for each in found.ledger))
 
 
-def released(claimed: Claimed, reason: str, now: datetime) -> Settlement:
+def released(claimed: Claimed, reason: str, now: datetime, refused: Refusals | None = None) -> Settlement:
     """A task that was claimed and not begun goes back to the queue, uncounted."""
     outcome = TaskOutcome(status="retryable_failure", machine_status="needs_retry", operator_summary=reason)
-    return _released(Ended(claimed=claimed, exit_status="canceled", outcome=outcome), reason, now, now)
+    ended = Ended(claimed=claimed, exit_status="canceled", outcome=outcome, refused=refused)
+    return _released(ended, reason, now, now)
 
 
 def _released(ended: Ended, reason: str, at: datetime, now: datetime) -> Settlement:
@@ -172,7 +180,7 @@ def _released(ended: Ended, reason: str, at: datetime, now: datetime) -> Settlem
     attempt = _closed(ended, step, now)
     events = _events(ended, after, attempt, step)
     return Settlement(
-        task=after, attempt=attempt, postponed=True, events=events, ledger=(_entry(ended, after, attempt),)
+        task=after, attempt=attempt, postponed=True, events=events, ledger=_entries(ended, after, attempt)
     )
 
 
@@ -278,6 +286,15 @@ def _stamp(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
+def _entries(ended: Ended, after: TaskRecord, attempt: TaskAttempt) -> tuple[NewEntry, ...]:
+    """The row of the attempt, first; and that of what the gate refused, where it refused anything."""
+    own = _entry(ended, after, attempt)
+    if ended.refused is None:
+        return (own,)
+    body = {"task_id": after.task_id, **told(ended.refused)}
+    return own, NewEntry(kind=REFUSED, actor=attempt.runner_id, subject=attempt.attempt_id, body=body)
+
+
 def _entry(ended: Ended, after: TaskRecord, attempt: TaskAttempt) -> NewEntry:
     body: dict[str, Any] = {
         "task_id": after.task_id,
@@ -286,12 +303,24 @@ def _entry(ended: Ended, after: TaskRecord, attempt: TaskAttempt) -> NewEntry:
         "fence": attempt.fence,
         "adapter_id": attempt.adapter_id,
         "bundle_id": attempt.bundle_id,
-        "findings": [{"capability": each.capability, "status": each.status} for each in ended.findings],
+        "findings": facts_of(ended.findings),
         **({"elevated": list(ended.elevated), "because": ended.elevated_because} if ended.elevated else {}),
         **({"agent_said": ended.ledger_row} if ended.ledger_row else {}),
+        **({"artifacts": found} if (found := _artifacts(ended)) else {}),
         "evidence": dict(ended.evidence),
     }
     return NewEntry(kind="attempt_settled", actor=attempt.runner_id, subject=attempt.attempt_id, body=body)
+
+
+def _artifacts(ended: Ended) -> dict[str, str]:
+    """The digests of files that were asked for, by path, as far as a row has room: an agent says how many there are."""
+    found: dict[str, str] = {}
+    room = ARTIFACT_ROOM
+    for each in ended.artifacts:
+        room -= ROW_PART + 6 * len(each.relative_path)
+        if each.sha256 is not None and room >= 0 and _storable(each.relative_path) == each.relative_path:
+            found[each.relative_path] = each.sha256
+    return found
 
 
 def _breaker(ended: Ended, now: datetime) -> Breaker | None:

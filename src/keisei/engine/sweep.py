@@ -10,8 +10,11 @@ from keisei.records.budget import Grant, Tally
 from keisei.records.id import RunnerId, TaskId
 from keisei.records.move import Claimed, Progress, Settled, Settlement, Sweep
 from keisei.records.task import TaskRecord
+from keisei.rules.refusal import Refusals
 
 CANCELED = "canceled by an operator"
+Salvage = Callable[[Claimed], Refusals | None]
+"""Ends what is left of an attempt whose runner is gone, keeps what it had written, and says what its gate refused."""
 
 
 class Books(Protocol):
@@ -39,7 +42,7 @@ class Books(Protocol):
         """What was granted to its task."""
 
 
-def recover(store: Store, sweep: Sweep, chance: Chance, salvage: Callable[[Claimed], None]) -> list[Claimed]:
+def recover(store: Store, sweep: Sweep, chance: Chance, salvage: Salvage) -> list[Claimed]:
     """Settle what was lost; the attempts whose harness has returned come back, to be judged and never run again.
 
     `salvage` ends what is left of an attempt and keeps what it had written, before it is settled.
@@ -50,8 +53,8 @@ def recover(store: Store, sweep: Sweep, chance: Chance, salvage: Callable[[Claim
         if claimed.returned:
             resumable.append(claimed)
         else:
-            salvage(claimed)
-            conclude(store, lost(claimed, by, chance), claimed, chance)
+            refused = salvage(claimed)
+            conclude(store, lost(claimed, by, chance, refused), claimed, chance)
     return resumable
 
 

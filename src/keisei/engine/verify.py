@@ -64,6 +64,8 @@ class Case(Struct, frozen=True, kw_only=True):
     """What changed of the repository that no agent may change: its refs, hooks, configuration, its own metadata."""
     audit: tuple[str, ...] | None = None
     """Where the transcript and the gate's log disagree; None where the adapter asks no gate."""
+    drift: tuple[str, ...] | None = None
+    """How the agent's constitution differs from what the bundle has pinned; None where no agent is named."""
 
     @property
     def policy(self) -> SuccessPolicy:
@@ -290,6 +292,11 @@ def _audit(case: Case, _world: World, _artifacts: list[ArtifactRecord]) -> Reply
     return Reply(status="not-applicable", told=("the adapter has no tool calls to audit",)) if asked else None
 
 
+def _constitution(case: Case, _world: World, _artifacts: list[ArtifactRecord]) -> Reply | None:
+    """The agent's papers are those it began with: nobody is judged by others than it has read."""
+    return Reply(status="violated" if case.drift else "held", told=case.drift) if case.drift is not None else None
+
+
 PREDICATES: Final[dict[str, Callable[[Case, World, list[ArtifactRecord]], Reply | None]]] = {
     "engine::artifacts": _artifacts,
     "engine::file-changes": _file_changes,
@@ -297,6 +304,7 @@ PREDICATES: Final[dict[str, Callable[[Case, World, list[ArtifactRecord]], Reply 
     "engine::answer": _answer,
     "engine::integrity": _integrity,
     "engine::adapter-audit": _audit,
+    "engine::constitution": _constitution,
 }
 """What is asked of every claim to be completed, in this order: file changes need to know the artifacts."""
 

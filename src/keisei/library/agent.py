@@ -1,16 +1,18 @@
-"""Agents checked: three faces that agree, wallets that fit, a constitution that is there."""
+"""Agents checked: three faces that agree, wallets that fit, a constitution that is there, nothing claimed twice."""
 
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from keisei.library.agent_wallet import check_wallets
+from keisei.library.catalog import Catalog
 from keisei.library.load import Loaded
 from keisei.library.shelf import Found
 from keisei.library.source import inside, is_file, read_source
 from keisei.records.agent import AgentConstitution, AgentFile
-from keisei.records.error import AuthorError
+from keisei.records.error import AuthorError, KeiseiError
 from keisei.records.problem import Problem
-from keisei.rules.identity import contract_conflicts
+from keisei.rules.identity import contract_conflicts, rival_claims, same_address
 
 PAPERS = {"soul": "SOUL.md", "purpose": "PURPOSE.md"}
 
@@ -29,12 +31,39 @@ def check_agent(found: Found, loaded: Loaded) -> Iterator[Problem]:
         if wallet.agent_id not in (None, file.identity.agent_id):
             message = f"wallet `{wallet.address}` says it belongs to `{wallet.agent_id}`"
             yield document.problem("identity-conflict", ("wallets", index, "agent_id"), message)
-    external = file.identity.external_name
-    addresses = {wallet.address for wallet in file.wallets}
-    if external is not None and addresses and external.wallet_ref not in addresses:
-        message = f"external_name.wallet_ref `{external.wallet_ref}` is none of the agent's wallets"
-        yield document.problem("identity-conflict", ("identity", "external_name", "wallet_ref"), message)
+    yield from _registered(file, loaded)
+    yield from check_wallets(file, loaded)
     yield from _papers(file, loaded)
+
+
+def _registered(file: AgentFile, loaded: Loaded) -> Iterator[Problem]:
+    external = file.identity.external_name
+    if external is None or any(
+        same_address(each.address) == same_address(external.wallet_ref) for each in file.wallets
+    ):
+        return
+    message = f"external_name.wallet_ref `{external.wallet_ref}` is none of the agent's wallets"
+    hint = None if file.wallets else "write the wallet that authored the registration as `[[wallets]]`"
+    yield loaded.document.problem("identity-conflict", ("identity", "external_name", "wallet_ref"), message, hint)
+
+
+def check_claims(catalog: Catalog, found: Found, loaded: Loaded) -> Iterator[Problem]:
+    """What another agent of the catalog claims too. Others that cannot be read are told in their own files."""
+    for name in catalog.names("agent"):
+        if name == found.name:
+            continue
+        try:
+            other: AgentFile = catalog.loaded("agent", name).record
+        except KeiseiError:
+            continue
+        for place, message in rival_claims(loaded.record, other):
+            yield loaded.document.problem("identity-conflict", place, message, "one of the two is wrong: correct it")
+
+
+def paper_path(file: AgentFile, key: str) -> str:
+    """Where a paper (`soul` or `purpose`) stands, relative to the agent's folder."""
+    named: str | None = getattr(file.identity, f"{key}_ref")
+    return named or PAPERS[key]
 
 
 def _papers(file: AgentFile, loaded: Loaded) -> Iterator[Problem]:
@@ -58,7 +87,7 @@ def constitution_of(loaded: Loaded) -> AgentConstitution | None:
     if file.constitution is None:
         return None
     folder = loaded.document.source.path.parent
-    paths = {key: getattr(file.identity, f"{key}_ref") or paper for key, paper in PAPERS.items()}
+    paths = {key: paper_path(file, key) for key in PAPERS}
     hashes = {key: _hash(folder, relative, loaded) for key, relative in paths.items()}
     return AgentConstitution(
         agent_id=file.identity.agent_id,

@@ -158,7 +158,7 @@ def _judged(document: Document, side: str, was: Any, now: Any, past: Past) -> It
         yield document.problem("undecided-change", place, message, "look at it yourself", severity="warning")
         return
     told = "an input that was valid is refused now" if goes_in else "an output comes out now that was not valid"
-    mild = fits(_closed(was), now) if goes_in else fits(now, _opened(was))
+    mild = fits(closed(was), now) if goes_in else fits(now, _opened(was))
     message = f"{told} (since `{past.name}`){shown}"
     hint = AGAIN.format(document.source.path.stem.removesuffix(f"-{side}"))
     if mild.answer == "yes":  # only properties nobody declared: additions, as far as people are concerned
@@ -194,7 +194,7 @@ def _references(data: object, path: tuple[str | int, ...]) -> Iterator[tuple[tup
             yield from _references(item, (*path, key))
 
 
-def _closed(schema: Any) -> Any:  # noqa: ANN401 - any JSON
+def closed(schema: Any) -> Any:  # noqa: ANN401 - any JSON
     """The schema for documents with declared properties only, as far as it says so plainly."""
 
     def close(each: dict[str, Any]) -> dict[str, Any]:

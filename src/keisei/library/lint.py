@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from keisei.contracts.words import nearest
-from keisei.library.agent import check_agent
+from keisei.library.agent import check_agent, check_claims
 from keisei.library.atom import atom_ids, judged, twice
 from keisei.library.capability import check_capability
 from keisei.library.catalog import Catalog
@@ -34,7 +34,7 @@ CHECKS: dict[str, Check] = {
     "skill": lambda _catalog, found, loaded: check_skill(loaded, found.name),
     "workflow": check_workflow,
     "task-type": check_task_type,
-    "agent": lambda _catalog, found, loaded: check_agent(found, loaded),
+    "agent": lambda catalog, found, loaded: (*check_agent(found, loaded), *check_claims(catalog, found, loaded)),
 }
 
 PLURALS = {

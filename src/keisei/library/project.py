@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from keisei.contracts.words import nearest
+from keisei.library.agent_lookup import check_lookup
 from keisei.library.autonomy import check_autonomy
 from keisei.library.catalog import Catalog
 from keisei.library.document import parse
@@ -84,6 +85,7 @@ def check_project(path: Path, catalog: Catalog, *, root: bool) -> Iterator[Probl
         known = set(adapters)
     yield from check_autonomy(catalog, project, known)
     yield from check_workspace(project)
+    yield from check_lookup(project)
 
 
 def check_adapter(loaded: Loaded, prefix: tuple[str, ...], adapter_id: str) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """Moves: the values that cross the store's ports, one a verb. Internal: no published schema."""
 
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Literal
 
@@ -58,6 +59,9 @@ class NewTask(Struct, frozen=True, kw_only=True):
     """The adapter that will run it if nothing changes; while that one's breaker is open the task is passed over."""
     depth: int = 0
     """How many tasks stand above it: a follow-up of a follow-up has 2."""
+    ledger: tuple[NewEntry, ...] = ()
+    """That a person asked for it. Written where it is queued by itself, and is new; one that is queued with a move is
+    told of by the move's own rows."""
 
 
 class Enqueued(Struct, frozen=True, kw_only=True):
@@ -113,6 +117,8 @@ class Progress(Struct, frozen=True, kw_only=True):
     """Written with `started`."""
     events: tuple[NewEvent, ...] = ()
     """Written with it."""
+    ledger: tuple[NewEntry, ...] = ()
+    """What must be provable: written once, with the progress it tells of."""
 
 
 class Settlement(Struct, frozen=True, kw_only=True):
@@ -338,6 +344,10 @@ class EntryQuery(Struct, frozen=True, kw_only=True):
     """Only those in front of this place: the next page."""
     kind: str | None = None
     """Only of this kind."""
+    subject: str | None = None
+    """Only about this."""
+    source: str | None = None
+    """Only what the `engine` told, or only what was told by hand: `manual`."""
     limit: int = 50
     """At most so many."""
 
@@ -353,3 +363,38 @@ class LedgerRow(Struct, frozen=True, kw_only=True):
     """RFC 6962 leaf hash of the content, as stored."""
     chain_hash: str
     """The chain up to here, as stored."""
+
+
+class LedgerCheckpoint(Struct, frozen=True, kw_only=True):
+    """A signed word on how far the ledger had come."""
+
+    size: int
+    """How many rows it had, as stored; the note says it too."""
+    note: str
+    """A C2SP signed note with a C2SP checkpoint in it, as stored."""
+
+
+class TreeNode(Struct, frozen=True, kw_only=True):
+    """The hash of a perfect subtree of the ledger's tree, kept so that roots and proofs need not read every row."""
+
+    level: int
+    """It covers two to this power rows."""
+    index: int
+    """Its place among those of its level, from 0."""
+    hash: bytes
+    """As stored."""
+
+
+class LedgerRestoration(Struct, frozen=True, kw_only=True):
+    """Rows of a ledger that were sealed elsewhere, and what is kept of their tree."""
+
+    after: int
+    """They go on behind this place."""
+    head: str
+    """The chain's hash there."""
+    rows: Callable[[], Iterator[LedgerRow]]
+    """The rows in their order, from the first again each time. What this raises takes everything back."""
+    checkpoints: tuple[LedgerCheckpoint, ...] = ()
+    """Kept with them; one of a size that is kept already is passed over."""
+    nodes: tuple[TreeNode, ...] = ()
+    """Likewise."""

@@ -299,6 +299,16 @@ CODES: dict[str, Explained] = {
         "Whoever reads the outputs does not expect it. The message shows such an output.",
         "Keep to the old schema, or leave the atom as it was, deprecated, and add a new one such as `create-v2`.",
     ),
+    "locked-schema": Explained(
+        "A schema that is locked has changed so that it breaks",
+        "`.keisei/locks/` promises that what was valid stays valid until a day.",
+        "Take the change back, or end the lock with `keisei schema revoke NAME --reason ...`.",
+    ),
+    "edited-lock": Explained(
+        "A lock was edited",
+        "The text it keeps does not have the sha256 that it says.",
+        "Restore the marker from git.",
+    ),
     "undecided-change": Explained(
         "A schema changed, and nobody can tell whether it breaks",
         "The proof that old documents are still good was not found, and neither was one that is not.",

@@ -49,6 +49,13 @@ class ProjectLanding(Record, frozen=True, kw_only=True, rename="kebab"):
     """How often in a row a new task takes over what conflicts with main, or is red on it, by the time it lands."""
 
 
+class ProjectLedger(Record, frozen=True, kw_only=True, rename="kebab"):
+    """How the ledger is proved."""
+
+    checkpoint_rows: Annotated[int, Meta(ge=1, le=1_000_000)] = default(100)
+    """A runner signs a checkpoint of the ledger whenever so many rows are new, and when it ends."""
+
+
 class ProjectVerification(Record, frozen=True, kw_only=True, rename="kebab"):
     """How candidates are verified."""
 
@@ -229,6 +236,26 @@ class ProjectChannel(Record, frozen=True, kw_only=True, rename="kebab"):
     """The variable that holds the secret a webhook is signed with."""
 
 
+class IdentityLookup(Record, frozen=True, kw_only=True, rename="kebab"):
+    """Where the registered name of an address is asked for."""
+
+    url: Annotated[str, Meta(pattern="^https?://")]
+    """The address that is asked; `{address}` in it is the wallet's. Plain http only on this machine."""
+    name: Text = default("/name")
+    """A JSON pointer into the answer: the name."""
+    registered_at: str | None = None
+    """A JSON pointer into the answer: when it was registered."""
+    ttl_h: Annotated[float, Meta(gt=0, le=8760)] = default(24.0)
+    """Hours for which an answer is kept and not asked for again."""
+
+
+class ProjectIdentity(Record, frozen=True, kw_only=True, rename="kebab"):
+    """What is asked of others about agents."""
+
+    lookup: IdentityLookup | None = None
+    """`[identity.lookup]`: who knows registered names. What it says never stands above agent.toml."""
+
+
 class ProjectFile(Record, frozen=True, kw_only=True):
     """`keisei.toml`, at a project's root; the kit's and the user's have adapters only."""
 
@@ -240,6 +267,8 @@ class ProjectFile(Record, frozen=True, kw_only=True):
     """Dependencies."""
     landing: ProjectLanding | None = None
     """What happens to a verified candidate."""
+    ledger: ProjectLedger | None = None
+    """How the ledger is proved."""
     verification: ProjectVerification | None = None
     """How candidates are verified."""
     sandbox: ProjectSandbox | None = None
@@ -262,5 +291,7 @@ class ProjectFile(Record, frozen=True, kw_only=True):
     """`[webhooks.<name>]`: signed webhooks that are listened to."""
     channels: dict[str, ProjectChannel] = {}
     """`[channels.<name>]`: where messages go; `console` is always there."""
+    identity: ProjectIdentity | None = None
+    """What is asked of others about agents."""
     adapters: dict[str, dict[str, Any]] = {}
     """`[adapters.<id>]`: adapter.config without its id."""

@@ -1,6 +1,8 @@
 """Agent ids: the id of one spawn. It becomes a folder, a branch and a row, so it is checked before anything else."""
 
+import hashlib
 import re
+from datetime import datetime
 
 from keisei.records.id import SpawnId
 
@@ -36,3 +38,9 @@ def automatic(role: str, unix_ms: int, entropy: int) -> SpawnId:
     """`ag-<role>-<unix-ms hex>-<4 hex>`, cut in the role where it would be too long."""
     suffix = f"-{unix_ms:x}-{entropy & 0xFFFF:04x}"
     return SpawnId(f"ag-{role}"[: LONGEST - len(suffix)] + suffix)
+
+
+def of_task(task_id: str, created_at: datetime) -> SpawnId:
+    """The id of a spawn whose task names none: `ag-task-<unix-ms hex>-<12 hex>`, the same whenever it is asked for."""
+    digest = hashlib.sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return SpawnId(f"ag-task-{max(0, int(created_at.timestamp() * 1000)):x}-{digest[:12]}")

@@ -31,6 +31,8 @@ EVERYDAY = re.compile(
 )
 """JSON whose canonical bytes an encoder in C writes too, many times as fast: numbers of few digits, and text before
 U+E000, where sorting by code points is sorting by UTF-16."""
+LONG = re.compile(rb"[0-9]{16}")
+"""What may be a number that no double counts; without one, what is read quickly is read rightly."""
 _sorted = msgspec.json.Encoder(order="sorted").encode
 _decoded = msgspec.json.Decoder().decode
 
@@ -44,6 +46,36 @@ class StoredRow(LedgerRow, frozen=True, kw_only=True):
     """As stored; it must be the content's."""
     subject: str
     """Likewise."""
+    number: int | None = None
+    """What the table calls it, where a table counts its rows as the chain does; None where it counts otherwise."""
+
+
+class Chain:
+    """A chain that is followed row by row."""
+
+    def __init__(self) -> None:
+        """No row was met yet."""
+        self.place = 0
+        """Of the last row that fits."""
+        self.leaf, self.head = b"", GENESIS
+        """Its leaf hash, and the chain up to it."""
+
+    def fault(self, row: LedgerRow) -> "Broken | None":
+        """Go on to the next row: None where it fits, else where the chain is broken and why, and it stays there."""
+        place = self.place + 1
+        if row.seq != place:
+            return _misplaced(place, row.seq)
+        if not row.content:
+            return place, "the row's content is missing"
+        if not row.chain_hash:
+            return place, "the row has no seal: somebody else wrote it, or took its seal away"
+        leaf = leaf_hash(row.content)
+        head = chain_hash(self.head, place, leaf)
+        why = _fault(row, leaf, follows=head.hex() == row.chain_hash)
+        if why is not None:
+            return place, why
+        self.place, self.leaf, self.head = place, leaf, head
+        return None
 
 
 def content_of(entry: NewEntry, recorded_at: datetime) -> bytes:
@@ -83,7 +115,7 @@ def chain_hash(previous: bytes, seq: int, leaf: bytes) -> bytes:
 
 def entry_of(seq: int, content: bytes, leaf: str) -> LedgerEntry:
     """The row that stored bytes tell of. Raises ValueError where they are not the bytes of a row."""
-    return _entry(_parsed(content)[1], seq, leaf)
+    return _entry(_read(content, quickly=LONG.search(content) is None), seq, leaf)
 
 
 def first_broken(rows: Iterable[LedgerRow]) -> Broken | None:
@@ -92,15 +124,8 @@ def first_broken(rows: Iterable[LedgerRow]) -> Broken | None:
     The stored bytes are the truth: content must be canonical JSON to the byte, and every copy of a part of it the same.
     Rows cut off the end leave a whole chain; they are seen by whoever kept a later `chain_hash`.
     """
-    previous = GENESIS
-    for place, row in enumerate(rows, start=1):
-        if row.seq != place:
-            return _misplaced(place, row.seq)
-        why = _fault(row, previous)
-        if why is not None:
-            return place, why
-        previous = bytes.fromhex(row.chain_hash)
-    return None
+    chain = Chain()
+    return next((broken for row in rows if (broken := chain.fault(row)) is not None), None)
 
 
 def _misplaced(place: int, seq: int) -> Broken:
@@ -109,13 +134,7 @@ def _misplaced(place: int, seq: int) -> Broken:
     return seq, "the row stands in a place that is not its own: rows were added, or are in another order"
 
 
-def _fault(row: LedgerRow, previous: bytes) -> str | None:
-    if not row.content:
-        return "the row's content is missing"
-    if not row.chain_hash:
-        return "the row has no seal: somebody else wrote it, or took its seal away"
-    leaf = leaf_hash(row.content)
-    follows = chain_hash(previous, row.seq, leaf).hex() == row.chain_hash
+def _fault(row: LedgerRow, leaf: bytes, *, follows: bool) -> str | None:
     if leaf.hex() != row.leaf_hash:
         return "the row's leaf hash was changed" if follows else "the row's content was changed"
     if not follows:
@@ -134,6 +153,8 @@ def _copies(row: LedgerRow) -> str | None:
         return "the row's content is not that of a ledger row"
     if isinstance(row, StoredRow) and (row.kind, row.subject) != (entry.kind, entry.subject):
         return "the row's kind or subject is not the one in its content: the column was changed"
+    if isinstance(row, StoredRow) and row.number not in (None, row.seq):
+        return "the row has another number than place: rows before it were cut off, or numbers were changed"
     return None
 
 
@@ -154,13 +175,17 @@ def _encoded(value: dict[str, Any]) -> bytes:
 def _parsed(content: bytes) -> tuple[bool, dict[str, Any]]:
     """Whether the bytes are everyday ones, and what they say. Raises ValueError where that is not a row."""
     everyday = EVERYDAY.fullmatch(content) is not None
+    return everyday, _read(content, quickly=everyday)
+
+
+def _read(content: bytes, *, quickly: bool) -> dict[str, Any]:
     try:
-        data = _decoded(content) if everyday else json.loads(content.decode("utf-8"), parse_int=_number)
+        data = _decoded(content) if quickly else json.loads(content.decode("utf-8"), parse_int=_number)
     except RecursionError as error:
         raise ValueError("nested too deeply for a ledger row") from error
     if not isinstance(data, dict) or data.keys() != FIELDS:
         raise ValueError("the content does not have the fields of a ledger row")
-    return everyday, data
+    return data
 
 
 def _number(text: str) -> int | float:

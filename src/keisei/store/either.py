@@ -1,6 +1,6 @@
 """What both stores do alike: reading in one text, and what a ledger or a bell of their own does for them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from keisei.engine.ports import Bell, Ledger
@@ -8,7 +8,16 @@ from keisei.records.breaker import Breaker
 from keisei.records.id import LandingId
 from keisei.records.landing import LandingRecord
 from keisei.records.ledger import LedgerEntry
-from keisei.records.move import EntryQuery, LandingQuery, LedgerRow, NewEntry, Pause
+from keisei.records.move import (
+    EntryQuery,
+    LandingQuery,
+    LedgerCheckpoint,
+    LedgerRestoration,
+    LedgerRow,
+    NewEntry,
+    Pause,
+    TreeNode,
+)
 from keisei.records.outbox import OutboxItem, OutboxStatus
 from keisei.records.pipe_run import PipeMember, PipeRun
 from keisei.records.runner import RunnerRecord
@@ -97,6 +106,10 @@ class Either(Reading):
         """Write one ledger row and seal it."""
         return self._ledger.append(entry)
 
+    def append_if(self, entry: NewEntry, seen: int) -> LedgerEntry | None:
+        """The same, where no row about its subject stands behind a place. None: somebody was quicker."""
+        return self._ledger.append_if(entry, seen)
+
     def entries(self, after: int = 0, limit: int = 100, kind: str | None = None) -> list[LedgerEntry]:
         """Sealed ledger rows after a place, in order."""
         return self._ledger.entries(after, limit, kind)
@@ -113,6 +126,42 @@ class Either(Reading):
         """Every sealed ledger row as it is stored, in order."""
         return self._ledger.rows()
 
+    def restore_rows(self, order: LedgerRestoration) -> bool:
+        """Take in ledger rows that were sealed elsewhere. False where the chain does not end there any more."""
+        return self._ledger.restore_rows(order)
+
     def unsealed(self) -> int:
         """How many ledger rows are written and not sealed yet."""
         return self._ledger.unsealed()
+
+    def row(self, seq: int) -> LedgerRow | None:
+        """One sealed ledger row as it is stored."""
+        return self._ledger.row(seq)
+
+    def size(self) -> int:
+        """How many ledger rows are sealed."""
+        return self._ledger.size()
+
+    def leaves(self, first: int, limit: int) -> list[bytes]:
+        """Leaf hashes of sealed ledger rows from a place on, in order."""
+        return self._ledger.leaves(first, limit)
+
+    def checkpoints(self, after: int = 0, limit: int = 100) -> list[LedgerCheckpoint]:
+        """Kept checkpoints of more rows than that, in order."""
+        return self._ledger.checkpoints(after, limit)
+
+    def newest_checkpoint(self) -> LedgerCheckpoint | None:
+        """The checkpoint of most rows."""
+        return self._ledger.newest_checkpoint()
+
+    def keep_checkpoint(self, checkpoint: LedgerCheckpoint, nodes: Sequence[TreeNode]) -> bool:
+        """Keep a checkpoint with its nodes. False where one of as many rows or more is kept."""
+        return self._ledger.keep_checkpoint(checkpoint, nodes)
+
+    def tree_nodes(self, level: int, first: int, limit: int) -> list[TreeNode]:
+        """Kept nodes of a level of the ledger's tree from an index on, in order."""
+        return self._ledger.tree_nodes(level, first, limit)
+
+    def kept(self) -> tuple[list[LedgerCheckpoint], list[TreeNode]]:
+        """Every checkpoint and every node of the ledger's tree, as of one moment."""
+        return self._ledger.kept()

@@ -8,12 +8,13 @@ import apsw
 
 from keisei.records.error import ContractViolation, IllegalMove
 from keisei.records.id import TaskId
-from keisei.records.move import Enqueued, NewTask
+from keisei.records.move import Enqueued, NewEntry, NewTask
 from keisei.rules.task import rank, ready
+from keisei.store import ledger
 from keisei.store.clock import microseconds, moment
 from keisei.store.row import Row, body_of, json, maybe_name, name
 from keisei.store.sqlite import Sqlite, fetched
-from keisei.store.step import ALWAYS, CLOCK, Executor, chain
+from keisei.store.step import ALWAYS, CLOCK, Executor, chain, ledger_params
 
 COLUMNS = {
     "task_id": "text",
@@ -56,10 +57,16 @@ ADDED = f"""added AS (
     FROM added, clock ORDER BY seq
 )"""  # noqa: S608 - constants
 """The step of PostgreSQL that adds tasks with their events."""
-_POSTGRES = chain(CLOCK, ALWAYS, ADDED, result="SELECT task_id FROM added")
+_ENTERED = """entered AS (
+    INSERT INTO ledger (kind, subject, content, leaf_hash)
+    SELECT e.kind, e.subject, e.content, e.leaf_hash
+    FROM added JOIN unnest(
+        :entry_tasks::text[], :kinds::text[], :subjects::text[], :contents::bytea[], :leaves::bytea[]
+    ) WITH ORDINALITY AS e (task_id, kind, subject, content, leaf_hash, n) ON e.task_id = added.task_id
+    ORDER BY e.n RETURNING entry_id
+), unsealed_too AS (INSERT INTO unsealed (entry_id) SELECT entry_id FROM entered)"""
 # Two batches that share keys in another order would wait for each other: such batches enter one after the other.
 _ALONE = "done AS MATERIALIZED (SELECT pg_advisory_xact_lock(7305790097514097013))"
-_POSTGRES_ALONE = chain(CLOCK, _ALONE, ADDED, result="SELECT task_id FROM added")
 
 _KNOWN_SQLITE = "SELECT task_id FROM tasks WHERE idempotency_key = ?"
 _KNOWN_POSTGRES = "SELECT idempotency_key, task_id FROM tasks WHERE idempotency_key = ANY(:keys::text[])"
@@ -72,17 +79,35 @@ def enqueue_sqlite(db: Sqlite, tasks: Sequence[NewTask]) -> list[Enqueued]:
     if not rows:
         return []
     with db.write() as cursor:
-        return insert(cursor, rows, now_us)
+        answers = insert(cursor, rows, now_us)
+        created = [new for new, answer in zip(tasks, answers, strict=True) if answer.created]
+        ledger.insert(cursor, [entry for new in created for entry in new.ledger], now_us)
+        return answers
 
 
 def enqueue_postgres(db: Executor, tasks: Sequence[NewTask]) -> list[Enqueued]:
     """As `enqueue_sqlite`. What was known is looked up by a second statement, where anything was."""
-    rows = task_rows(tasks, db.now_us())
+    now_us = db.now_us()
+    rows = task_rows(tasks, now_us)
     keyed = sum(row[KEY] is not None for row in rows)
-    added = {task_id for (task_id,) in db.execute(_POSTGRES_ALONE if keyed > 1 else _POSTGRES, task_params(rows))}
+    entered = _entry_params(tasks, rows, now_us)
+    step = _ENTERED if entered else ""
+    statement = chain(CLOCK, _ALONE if keyed > 1 else ALWAYS, ADDED, step, result="SELECT task_id FROM added")
+    added = {task_id for (task_id,) in db.execute(statement, {**task_params(rows), **entered})}
     keys = [row[KEY] for row in rows if row[0] not in added and row[KEY] is not None]
     known: dict[str, str] = dict(db.execute(_KNOWN_POSTGRES, {"keys": keys})) if keys else {}
     return [_answer(row, added, known) for row in rows]
+
+
+def _entry_params(tasks: Sequence[NewTask], rows: Sequence[Row], now_us: int) -> dict[str, Any]:
+    """What `_ENTERED` writes, in the order of the tasks; of an id that comes twice, the first. Empty: nothing."""
+    entries: dict[str, Sequence[NewEntry]] = {}
+    for new, row in zip(tasks, rows, strict=True):
+        entries.setdefault(row[0], new.ledger)
+    told = [(task_id, entry) for task_id, each in entries.items() for entry in each]
+    if not told:
+        return {}
+    return {"entry_tasks": [task_id for task_id, _ in told], **ledger_params([entry for _, entry in told], now_us)}
 
 
 def task_rows(tasks: Iterable[NewTask], now_us: int) -> list[Row]:

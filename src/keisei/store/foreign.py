@@ -1,8 +1,8 @@
 """Foreign: the original's database, read and never written. Rows come back as plain values, whatever stands in them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import apsw
@@ -29,6 +29,12 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     ),
 }
 """Tables that are read, with their columns."""
+AGENTS: Final = (
+    *("id", "branch", "parent_branch", "spec_sha", "status", "started_ts", "finished_ts", "summary", "worktree_path"),
+    *("dna", "creator_id", "fork_parent_id", "cost_cents", "provider", "model", "cost_micro_cents", "tokens_in"),
+    *("tokens_out", "stubs_count", "outcome", "escalation_depth"),
+)
+"""Columns of the agents in its ledger; the first versions had only some of them."""
 COUNTED: Final = ("task_attempts", "bundles", "run_events")
 """Tables whose rows are only counted."""
 YOUNGER: Final = frozenset({"subject", "description"})
@@ -38,8 +44,10 @@ WAL_PLACE: Final = 18
 """Where in its header a database says whether it is written through a log of its own."""
 HEADER: Final = b"SQLite format 3\x00"
 HINT: Final = "name the runtime.db of the original; its dbPath says where it is"
+AGENTS_HINT: Final = "name the ledger.sqlite of the original, or a file that `keisei ledger export` wrote"
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 class Foreign(NamedTuple):
@@ -54,15 +62,24 @@ class Foreign(NamedTuple):
 
 def read_foreign(path: Path) -> Foreign:
     """All rows, as of one moment. Raises OperatorError, in one sentence, for a file that cannot be read whole."""
-    wal = _checked(path)
+    return _looked_into(path, _read, HINT)
+
+
+def read_agents(path: Path) -> list[Row]:
+    """The agents of the original's ledger.sqlite, in the order in which they were written. Raises likewise."""
+    return _looked_into(path, _read_agents, AGENTS_HINT)
+
+
+def _looked_into(path: Path, read: Callable[[apsw.Connection, Path], T], hint: str) -> T:
+    wal = _checked(path, hint)
     # A log of its own that is empty, or not there, leaves nothing out; and opened so, not even a lock is written.
     address = f"file:{quote(str(path.absolute()))}?mode=ro{'&immutable=1' if wal else ''}"
     try:
         connection = apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     except apsw.Error as error:
-        raise OperatorError(f"`{path}` cannot be opened: {_said(error)}", HINT) from error
+        raise OperatorError(f"`{path}` cannot be opened: {_said(error)}", hint) from error
     try:
-        return _read(connection, path)
+        return read(connection, path)
     except apsw.BusyError as error:
         raise OperatorError(
             f"`{path}` is locked: somebody writes to it", "stop the original, then try again"
@@ -77,23 +94,23 @@ def _said(error: apsw.Error) -> str:
     return str(error).removeprefix(f"{type(error).__name__}: ").splitlines()[0] if str(error) else type(error).__name__
 
 
-def _checked(path: Path) -> bool:
+def _checked(path: Path, hint: str) -> bool:
     """Whether it is written through a log of its own. Raises for what is no database, or would be read in part."""
     try:
         if not path.is_file():
-            raise OperatorError(f"`{path}` is not a file", HINT)
+            raise OperatorError(f"`{path}` is not a file", hint)
         with path.open("rb") as file:
             head = file.read(WAL_PLACE + 1)
         left = [f"{path.name}{end}" for end in ("-wal", "-journal") if _size(Path(f"{path}{end}"))]
     except (OSError, ValueError) as error:
         why = (error.strerror or "").lower() if isinstance(error, OSError) else "it has a zero byte"
-        raise OperatorError(f"`{path}` cannot be read: {why}", HINT) from error
+        raise OperatorError(f"`{path}` cannot be read: {why}", hint) from error
     if len(head) <= WAL_PLACE or not head.startswith(HEADER):
-        raise OperatorError(f"`{path}` is no SQLite database", HINT)
+        raise OperatorError(f"`{path}` is no SQLite database", hint)
     if left:
         message = f"`{left[0]}` beside `{path}` holds changes that are not in the database yet"
-        hint = f"stop the original, then: sqlite3 {path.name} 'PRAGMA wal_checkpoint(TRUNCATE)'"
-        raise OperatorError(message, hint)
+        stop = f"stop the original, then: sqlite3 {path.name} 'PRAGMA wal_checkpoint(TRUNCATE)'"
+        raise OperatorError(message, stop)
     return head[WAL_PLACE] == WAL_MODE
 
 
@@ -104,7 +121,8 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _read(connection: apsw.Connection, path: Path) -> Foreign:
+def _begun(connection: apsw.Connection, path: Path) -> tuple[apsw.Cursor, set[str]]:
+    """A moment of a database that is whole, and its tables."""
     cursor = connection.cursor()
     for pragma in ("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON"):
         cursor.execute(f"PRAGMA {pragma}").fetchall()
@@ -112,11 +130,22 @@ def _read(connection: apsw.Connection, path: Path) -> Foreign:
     fault = cursor.execute("PRAGMA quick_check(1)").fetchall()[0][0]
     if fault != "ok":
         raise OperatorError(f"`{path}` is damaged: {str(fault).splitlines()[-1]}", "restore it from a backup")
-    tables = {str(name) for (name,) in cursor.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    return cursor, {str(name) for (name,) in cursor.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+
+def _read(connection: apsw.Connection, path: Path) -> Foreign:
+    cursor, tables = _begun(connection, path)
     _check_tasks(cursor, tables, path)
-    rows = {name: list(_rows(cursor, name)) if name in tables else [] for name in TABLES}
+    rows = {name: list(_rows(cursor, name, TABLES[name])) if name in tables else [] for name in TABLES}
     counts = {name: _count(cursor, name) if name in tables else 0 for name in COUNTED}
     return Foreign(path, rows, counts)
+
+
+def _read_agents(connection: apsw.Connection, path: Path) -> list[Row]:
+    cursor, tables = _begun(connection, path)
+    if "agents" not in tables or not {"id", "status"} <= _columns(cursor, "agents"):
+        raise OperatorError(f"`{path}` is no ledger of the original: it has no table `agents`", AGENTS_HINT)
+    return list(_rows(cursor, "agents", AGENTS))
 
 
 def _check_tasks(cursor: apsw.Cursor, tables: set[str], path: Path) -> None:
@@ -131,12 +160,12 @@ def _columns(cursor: apsw.Cursor, table: str) -> set[str]:
     return {str(row[1]) for row in cursor.execute(f"PRAGMA table_info({table})")}
 
 
-def _rows(cursor: apsw.Cursor, table: str) -> Iterator[Row]:
+def _rows(cursor: apsw.Cursor, table: str, columns: Sequence[str]) -> Iterator[Row]:
     """Rows in the order in which they were written. Text comes as bytes, so that no row spoils its neighbours."""
     there = _columns(cursor, table)
-    known = [name for name in TABLES[table] if name in there]
+    known = [name for name in columns if name in there]
     parts = ", ".join(f"CASE typeof({each}) WHEN 'text' THEN CAST({each} AS BLOB) ELSE {each} END" for each in known)
-    empty = dict.fromkeys(TABLES[table])
+    empty = dict.fromkeys(columns)
     for row in cursor.execute(f"SELECT {parts} FROM {table} ORDER BY rowid"):  # noqa: S608 - names of our own
         yield empty | dict(zip(known, map(_value, row), strict=True))
 

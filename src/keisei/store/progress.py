@@ -7,10 +7,11 @@ so that an agent that has returned is never run again.
 from typing import Any
 
 from keisei.records.move import Progress
+from keisei.store import ledger
 from keisei.store.note import write_events
 from keisei.store.row import json, maybe_text, rest_of, text
 from keisei.store.sqlite import Sqlite, fetched
-from keisei.store.step import CLOCK, EVENTS, Executor, chain, event_params
+from keisei.store.step import CLOCK, EVENTS, LEDGER, Executor, chain, event_params, ledger_params
 
 STAGES = {"started": 1, "returned": 2}
 """How far an attempt has come; 0 is claimed."""
@@ -57,6 +58,7 @@ def progress_sqlite(db: Sqlite, progress: Progress) -> bool:
             row = (progress.bundle.bundle_id, said["attempt_id"], said["task_id"], json(progress.bundle))
             cursor.execute(_BUNDLE_SQLITE, row)
         write_events(cursor, progress.events, now_us)
+        ledger.insert(cursor, progress.ledger, now_us)
     return True
 
 
@@ -65,8 +67,14 @@ def progress_postgres(db: Executor, progress: Progress) -> bool:
     params = {**_said(progress), **event_params(progress.events)}
     if progress.bundle is not None:
         params |= {"of_bundle": progress.bundle.bundle_id, "bundle": json(progress.bundle)}
-    bundle = _BUNDLE_POSTGRES if progress.bundle is not None else ""
-    statement = chain(CLOCK, _DONE, bundle, EVENTS if progress.events else "", result=_RESULT)
+    if progress.ledger:
+        params |= ledger_params(progress.ledger, db.now_us())
+    steps = (
+        _BUNDLE_POSTGRES if progress.bundle is not None else "",
+        EVENTS if progress.events else "",
+        LEDGER if progress.ledger else "",
+    )
+    statement = chain(CLOCK, _DONE, *steps, result=_RESULT)
     return bool(db.execute(statement, params)[0][0])
 
 

@@ -7,17 +7,35 @@ same. Whoever dies in between leaves everything as it was; two at once cannot bo
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from keisei.records.error import IllegalMove, KeiseiError, WorldFault
 from keisei.records.ledger import LedgerEntry
-from keisei.records.move import EntryQuery, LedgerRow, NewEntry
+from keisei.records.move import EntryQuery, LedgerCheckpoint, LedgerRestoration, LedgerRow, NewEntry, TreeNode
 from keisei.rules.ledger import GENESIS, chain_hash, entry_of
-from keisei.store.ledger import POSTGRES, find_entries, read_entries, read_entry, read_rows
-from keisei.store.reader import Reader
+from keisei.store.ask import whole
+from keisei.store.checkpoint import (
+    CHECKPOINTS_POSTGRES,
+    KEEP_POSTGRES,
+    KEPT_POSTGRES,
+    NEWEST_POSTGRES,
+    keep_params,
+    read_checkpoints,
+    read_kept,
+    read_leaves,
+    read_newest,
+    read_nodes,
+    read_size,
+)
+from keisei.store.ledger import POSTGRES, SINCE, find_entries, read_entries, read_entry, read_row, read_rows
+from keisei.store.ledger_restore import restore_postgres
+from keisei.store.reader import Reader, Row
 from keisei.store.step import ALWAYS, LEDGER, Executor, chain, ledger_params
+
+if TYPE_CHECKING:
+    from keisei.store.line import Line
 
 BATCH = 1000
 PATIENCE_S, PAUSE_S = 10.0, 0.005
@@ -49,11 +67,15 @@ SELECT count(*) FROM sealed
 """
 WRITE = chain(ALWAYS, LEDGER, result="SELECT entry_id FROM entered")
 PLACE = "SELECT seq FROM seals WHERE entry_id = :entry_id"
+TURN = "SELECT pg_advisory_xact_lock(hashtextextended(:subject::text, 7305790097514097019))"
 UNSEALED = "SELECT count(*) FROM unsealed"
 
 
 class Driver(Reader, Executor, Protocol):
     """The PostgreSQL driver, as the ledger sees it."""
+
+    def transaction(self, action: "Callable[[Line], list[Row]]", /) -> list[Row]:
+        """Several statements: committed where the action returns."""
 
 
 class PostgresLedger:
@@ -77,6 +99,23 @@ class PostgresLedger:
         ((entry_id,),) = self._driver.execute(WRITE, values)
         return entry_of(self._sealed_place(entry_id), values["contents"][0], values["leaves"][0].hex())
 
+    def append_if(self, entry: NewEntry, seen: int) -> LedgerEntry | None:
+        """Write one row and seal it, where no row about its subject stands behind the place. Raises as `append` does.
+
+        The lock is waited for in a statement of its own: the next one sees what whoever had it has written.
+        """
+        values = ledger_params([entry], self._driver.now_us())
+        about = {"subject": values["subjects"][0]}
+
+        def written(line: "Line") -> list[Row]:
+            line.execute_inside(TURN, about)
+            taken = line.execute_inside(SINCE.format(**POSTGRES), {**about, "seen": whole(seen)})
+            return [] if taken else line.execute_inside(WRITE, values)
+
+        for (entry_id,) in self._driver.transaction(written):
+            return entry_of(self._sealed_place(entry_id), values["contents"][0], values["leaves"][0].hex())
+        return None
+
     def entries(self, after: int = 0, limit: int = 100, kind: str | None = None) -> list[LedgerEntry]:
         """Sealed rows after a place, in order; what is committed is sealed first."""
         self._seal_if_possible()
@@ -85,7 +124,7 @@ class PostgresLedger:
     def find_entries(self, query: EntryQuery) -> list[LedgerEntry]:
         """Sealed rows, newest first; what is committed is sealed first."""
         self._seal_if_possible()
-        return find_entries(self._driver, query)
+        return find_entries(self._driver, query, POSTGRES)
 
     def entry(self, seq: int) -> LedgerEntry | None:
         """One row."""
@@ -97,10 +136,49 @@ class PostgresLedger:
         self._seal_if_possible()
         return read_rows(self._driver, POSTGRES)
 
+    def restore_rows(self, order: LedgerRestoration) -> bool:
+        """Take in rows that were sealed elsewhere, in one transaction; what is committed is sealed first."""
+        self._seal_if_possible()
+        return bool(self._driver.transaction(lambda line: [(1,)] if restore_postgres(line, order) else []))
+
     def unsealed(self) -> int:
         """How many rows are committed and not sealed, after sealing."""
         self._seal_if_possible()
         return int(self._driver.read(UNSEALED, {})[0][0])
+
+    def row(self, seq: int) -> LedgerRow | None:
+        """One sealed row as it is stored."""
+        self._seal_if_possible()
+        return read_row(self._driver, POSTGRES, seq)
+
+    def size(self) -> int:
+        """How many rows are sealed, after sealing."""
+        self._seal_if_possible()
+        return read_size(self._driver)
+
+    def leaves(self, first: int, limit: int) -> list[bytes]:
+        """Leaf hashes from a place on, in order."""
+        return read_leaves(self._driver, first, limit)
+
+    def checkpoints(self, after: int = 0, limit: int = 100) -> list[LedgerCheckpoint]:
+        """Kept checkpoints of more rows than that, in order."""
+        return read_checkpoints(self._driver, CHECKPOINTS_POSTGRES, after, limit)
+
+    def newest_checkpoint(self) -> LedgerCheckpoint | None:
+        """The one of most rows."""
+        return read_newest(self._driver, NEWEST_POSTGRES)
+
+    def keep_checkpoint(self, checkpoint: LedgerCheckpoint, nodes: Sequence[TreeNode]) -> bool:
+        """Keep one with its nodes. False where one of as many rows or more is kept."""
+        return bool(self._driver.execute(KEEP_POSTGRES, keep_params(checkpoint, nodes))[0][0])
+
+    def tree_nodes(self, level: int, first: int, limit: int) -> list[TreeNode]:
+        """Kept nodes of a level from an index on, in order."""
+        return read_nodes(self._driver, level, first, limit)
+
+    def kept(self) -> tuple[list[LedgerCheckpoint], list[TreeNode]]:
+        """Every checkpoint and every node, as of one moment."""
+        return read_kept(self._driver, KEPT_POSTGRES)
 
     def _seal_some(self) -> int:
         rows = self._driver.read(WAITING, {"batch": BATCH})

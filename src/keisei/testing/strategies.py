@@ -198,6 +198,7 @@ _BY_KIND: dict[type[inspect.Type], Callable[[Any], st.SearchStrategy[Any]]] = {
     inspect.FloatType: _float,
     inspect.StrType: _string,
     inspect.DateTimeType: lambda _: timestamps(),
+    inspect.DateType: lambda _: st.dates(),
     inspect.LiteralType: _literal,
     inspect.VarTupleType: _tuple,
     inspect.DictType: _dict,

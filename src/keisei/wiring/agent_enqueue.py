@@ -49,8 +49,8 @@ def _queued(agency: Agency, wish: dict[str, Any], key: str) -> dict[str, Any]:
     registry, now = office.registry(), office.store.now()
     _check_names(intent, registry)
     with as_code("BadIntent", OperatorError):
-        task_id = TaskId(office.new_id())
-        task = accept(intent, registry, office.defaults, origin=Origin(), task_id=task_id, now=now)
+        task_id, origin = TaskId(office.new_id()), Origin(ordered_by=agency.actor)
+        task = accept(intent, registry, office.defaults, origin=origin, task_id=task_id, now=now)
     return _entered(agency, task)
 
 

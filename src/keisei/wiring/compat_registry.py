@@ -24,6 +24,7 @@ from keisei.records.workflow import WorkflowDefinition
 from keisei.rules.role import ResolvedRole, resolve_role
 from keisei.settings import Settings
 from keisei.wiring import catalog
+from keisei.wiring.account import actor
 from keisei.wiring.compat import Runtime
 from keisei.wiring.compat_goal import TEMPLATE, goal_intent, hears_original, is_goal
 from keisei.wiring.compat_payload import declared, missing_inputs, substrate_fault
@@ -35,7 +36,6 @@ ANY: Final = "agent-runtime/task.intent/v1"
 BY_EXIT_CODE: Final = "script"
 """The one word that means the same everywhere: it completes by exit code 0."""
 
-NOWHERE: Final = Origin()
 """Where an intent comes from that nothing else asked for."""
 
 
@@ -49,10 +49,10 @@ class Queued(NamedTuple):
 
 
 def queue_intent(
-    store: Store, registry: Registry, defaults: Defaults, data: object, origin: Origin = NOWHERE
+    store: Store, registry: Registry, defaults: Defaults, data: object, origin: Origin | None = None
 ) -> Queued:
     """Queue what is asked for, in either dialect. Raises ContractViolation or OperatorError; then nothing is queued."""
-    intent = read_intent(data)
+    intent, origin = read_intent(data), origin or Origin(ordered_by=actor())
     new = accept(intent, registry, defaults, origin=origin, task_id=TaskId(new_id()), now=store.now())
     (result,) = store.enqueue([new])
     store.ring()

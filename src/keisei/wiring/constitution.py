@@ -16,11 +16,12 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from keisei.engine.ports import Ledger
-from keisei.library.agent import PAPERS
+from keisei.library.agent import paper_path
 from keisei.library.load import Loaded
 from keisei.library.source import inside, is_file, read_source
 from keisei.records.agent import AgentFile
 from keisei.records.error import AuthorError, OperatorError, Refused
+from keisei.records.form import JsonObject
 from keisei.records.ledger import LedgerEntry
 from keisei.records.move import EntryQuery, NewEntry
 from keisei.wiring.store import make_folder
@@ -29,7 +30,6 @@ KIND: Final = "constitution_accepted"
 """The ledger rows that say so; their subject is the agent."""
 FOLDER: Final = "constitutions"
 """Below the state folder: a file for each text, named after its sha256."""
-PAGE: Final = 200
 AROUND: Final = 3
 """Lines that stay the same and are told around a change."""
 LONGEST: Final = 1500
@@ -75,6 +75,8 @@ class Acceptance(Struct, frozen=True, kw_only=True):
     """When."""
     seq: int
     """Its place in the ledger."""
+    proposal: int | None = None
+    """The row of the proposal that it follows; None for what stood in the files."""
 
     def covers(self, now: Constitution) -> bool:
         """Whether what stands in the files is what was accepted."""
@@ -103,8 +105,7 @@ def _read(loaded: Loaded) -> _Read | None:
 
 
 def _paper(loaded: Loaded, key: str) -> tuple[Paper, bytes]:
-    file: AgentFile = loaded.record
-    relative: str = getattr(file.identity, f"{key}_ref") or PAPERS[key]
+    relative = paper_path(loaded.record, key)
     path = inside(loaded.document.source.path.parent, relative)
     if path is None or not is_file(path):
         where = "leads out of the folder" if path is None else "is missing"
@@ -116,20 +117,22 @@ def _paper(loaded: Loaded, key: str) -> tuple[Paper, bytes]:
 
 def acceptance(ledger: Ledger, agent_id: str) -> Acceptance | None:
     """What was accepted last; None where nothing was. Rows that were written by hand count for nothing."""
-    before: int | None = None
-    while True:
-        rows = ledger.find_entries(EntryQuery(before=before, kind=KIND, limit=PAGE))
-        for row in rows:
-            if row.subject == agent_id and row.source == "engine":
-                return _acceptance(row)
-        if len(rows) < PAGE:
-            return None
-        before = rows[-1].seq
+    rows = ledger.find_entries(EntryQuery(kind=KIND, subject=agent_id, source="engine", limit=1))
+    return _acceptance(rows[0]) if rows else None
+
+
+def standing(now: Constitution | None, known: Acceptance | None) -> str:
+    """`accepted`, `changed`, `new` or `none`: what the files say beside what the operator accepted."""
+    if now is None:
+        return "none"
+    if known is None:
+        return "new"
+    return "accepted" if known.covers(now) else "changed"
 
 
 def _acceptance(row: LedgerEntry) -> Acceptance:
     told = row.body
-    version = told.get("version")
+    version, proposal = told.get("version"), told.get("proposal")
     return Acceptance(
         agent_id=row.subject,
         soul_sha256=str(told.get("soul_sha256")),
@@ -138,11 +141,16 @@ def _acceptance(row: LedgerEntry) -> Acceptance:
         actor=row.actor,
         accepted_at=row.recorded_at,
         seq=row.seq,
+        proposal=proposal if isinstance(proposal, int) else None,
     )
 
 
-def accept(loaded: Loaded, seen: tuple[str, str], ledger: Ledger, state: Path, actor: str) -> Acceptance:
+def accept(  # noqa: PLR0913, PLR0917 - an order has this many parts
+    loaded: Loaded, seen: tuple[str, str], ledger: Ledger, state: Path, actor: str, more: JsonObject | None = None
+) -> Acceptance:
     """Accept what was seen: the sha256 of soul and purpose. One that is accepted already gets no second row.
+
+    `more` stands in the row too, for example the proposal that is followed, and then there is always a row.
 
     Raises Refused where the files say something else by now, or there is no constitution; AuthorError for papers that
     cannot be read; OperatorError where the texts cannot be kept.
@@ -157,11 +165,16 @@ def accept(loaded: Loaded, seen: tuple[str, str], ledger: Ledger, state: Path, a
         message = f"the constitution of `{agent_id}` has changed since you read it"
         raise Refused(message, "read it again, and accept what it says now")
     known = acceptance(ledger, agent_id)
-    if known is not None and known.covers(now):
+    if known is not None and known.covers(now) and known.version == now.version and not more:
         return known
     for raw in found.raw:  # the texts first: a row never names what nobody has
         keep_text(state, raw)
-    body = {"soul_sha256": now.soul.sha256, "purpose_sha256": now.purpose.sha256, "version": now.version}
+    body = {
+        "soul_sha256": now.soul.sha256,
+        "purpose_sha256": now.purpose.sha256,
+        "version": now.version,
+        **(more or {}),
+    }
     return _acceptance(ledger.append(NewEntry(kind=KIND, actor=actor, subject=agent_id, body=body)))
 
 

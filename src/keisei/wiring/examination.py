@@ -54,6 +54,8 @@ class Inquest(NamedTuple):
     worktree: Worktree | None = None
     branch: str | None = None
     """The branch it is to land on; None for the project's main."""
+    tip: str | None = None
+    """The commit it is merged with; None for that branch as it is now."""
 
     @property
     def keys(self) -> Keys:
@@ -93,6 +95,7 @@ def examine(inquest: Inquest) -> Examined:
         return Examined(findings, returned=returned, elevated=policy.elevated, ledger_row=row)
     shop.yard.level(inquest.registry.material.resolved_role(spec.task.role).isolation)
     facts = shop.yard.facts(looks=False, main=inquest.branch)
+    facts = facts if inquest.tip is None else msgspec.structs.replace(facts, head=inquest.tip)
     subject = Subject(
         attempt_id=claimed.attempt.attempt_id,
         staged=returned.staged,

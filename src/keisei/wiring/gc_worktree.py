@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from keisei.records.id import LandingId
+from keisei.records.move import NewEntry
 from keisei.wiring.leftover import Leftover, Premises
 from keisei.wiring.site import keep_work
 from keisei.workspace.pool import Pool, Slot
@@ -74,7 +75,7 @@ def references(around: Premises) -> Iterator[Leftover]:
             over = around.finished_at(attempt) if attempt is not None else None
             if over is not None and over < around.stale_before:
                 reason = f"its task is over for more than {around.limits.keep_days} days"
-                yield Leftover("ref", kept.ref, 0, reason, _dropping(common_dir, kept))
+                yield Leftover("ref", kept.ref, 0, reason, _forgetting(around, common_dir, kept))
     for kept in refs(common_dir, "landing"):
         landing = around.store.landing(LandingId(kept.attempt))
         if (
@@ -87,3 +88,14 @@ def references(around: Premises) -> Iterator[Leftover]:
 
 def _dropping(common_dir: str, kept: Kept) -> Callable[[], bool]:
     return lambda: drop_ref(common_dir, kept)
+
+
+def _forgetting(around: Premises, common_dir: str, kept: Kept) -> Callable[[], bool]:
+    """Work that nobody finds again: said before it is done, as of evidence."""
+
+    def act() -> bool:
+        body = {"ref": kept.ref, "commit": kept.commit}
+        around.store.append(NewEntry(kind="work_removed", actor=around.actor, subject=kept.attempt, body=body))
+        return drop_ref(common_dir, kept)
+
+    return act

@@ -15,7 +15,7 @@ from keisei.evidence.file import FileEvidence
 from keisei.records.id import RunnerId, TaskId
 from keisei.records.landing import LandingRecord
 from keisei.records.move import LandingQuery
-from keisei.records.project import ProjectApprovals, ProjectRunner
+from keisei.records.project import ProjectApprovals, ProjectLedger, ProjectRunner
 from keisei.rules.evidence import keys_of
 from keisei.rules.retry import Backoff
 from keisei.settings import Settings
@@ -26,7 +26,7 @@ from keisei.wiring.execute import Hold
 from keisei.wiring.fresh import new_id
 from keisei.wiring.probe import Prober
 from keisei.wiring.registry import CatalogRegistry, defaults_of
-from keisei.wiring.runner import Hall, Line, Options, Runner, host
+from keisei.wiring.runner import Hall, Line, Options, Runner, Signed, host
 from keisei.wiring.salvage import salvage
 from keisei.wiring.sensor import Sensing
 from keisei.wiring.shop import Shop, shared_folder
@@ -72,7 +72,8 @@ def shop_runner(shop: Shop, options: Options, tell: Callable[[Line], None], *, s
     budget = policy_of(file.budget)
     if budget is not None:
         budget = msgspec.structs.replace(budget, free=shop.registry().free_adapters())
-    options = options._replace(approvals=file.approvals or ProjectApprovals(), budget=budget)
+    rows = (file.ledger or ProjectLedger()).checkpoint_rows
+    options = options._replace(approvals=file.approvals or ProjectApprovals(), budget=budget, checkpoint_rows=rows)
     sensing = None
     if senses and not options.until_idle:
         sensing = Sensing(shop.home, shop.store, shop.registry, defaults, tell)
@@ -94,6 +95,7 @@ def shop_runner(shop: Shop, options: Options, tell: Callable[[Line], None], *, s
         to_land=lambda only: shop.yard is not None and waiting(shop, only),
         full=lambda: disk_is_full(shop.yard),
         close=shop.yard.close if shop.yard is not None else _nothing,
+        sign=partial(_sign, shop),
     )
     return Runner(hall, options)
 
@@ -110,6 +112,16 @@ def _land(  # noqa: PLR0913, PLR0917 - who lands, what, and for how long
     from keisei.wiring.landing_proof import Desk  # noqa: PLC0415 - as above
 
     return land_queued(Desk(shop, hold, runner_id, tell), only, goes_on)
+
+
+def _sign(shop: Shop, at_least: int) -> Signed:
+    from keisei.wiring.checkpoint import sign_home  # noqa: PLC0415 - signing takes a library that few need
+
+    made = sign_home(shop.home, shop.store, at_least)
+    if made is not None:
+        return Signed(made.size, "; ".join(made.troubles) or None)
+    newest = shop.store.newest_checkpoint()
+    return Signed(0 if newest is None else newest.size)
 
 
 def waiting(shop: Shop, only: tuple[TaskId, ...] | None = None) -> bool:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from keisei.engine.attempt import Judged
 from keisei.engine.gather import task_file
-from keisei.engine.verify import Case, verify
+from keisei.engine.verify import LINE, Case, verify
 from keisei.engine.workflow import state_of
 from keisei.records.artifact import ArtifactRecord
 from keisei.records.error import IllegalMove, WorldFault
@@ -23,7 +24,9 @@ from keisei.rules.answer_contract import accepted_signals
 from keisei.rules.claim import Claim
 from keisei.rules.evidence import Keys, keys_of
 from keisei.rules.outcome import decode, judge
+from keisei.rules.redact import Redactor
 from keisei.wiring.execute import Hold
+from keisei.wiring.pinning import drift_of
 from keisei.wiring.returned import Returned, decoded, returned_of, snapshots
 from keisei.wiring.shop import BEFORE, Before, Result, Shop
 from keisei.workspace.file import look, look_at
@@ -36,11 +39,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def judged(shop: Shop, claimed: Claimed, hold: Hold, worktree: Worktree | None = None) -> Judged:
+def judged(
+    shop: Shop, claimed: Claimed, hold: Hold, worktree: Worktree | None = None, secrets: Sequence[str] = ()
+) -> Judged:
     """What the evidence says, and what verification on the merged tree says. Raises KeiseiError.
 
     `worktree` is the agent's own, where it is still there. What a claim to be completed is worth is found out by
-    asking; any other claim is taken as it is.
+    asking; any other claim is taken as it is. No finding holds one of the `secrets`.
     """
     keys = keys_of(claimed.attempt.attempt_id, claimed.attempt.started_at)
     result = _read(shop, keys.result, Result)
@@ -49,13 +54,15 @@ def judged(shop: Shop, claimed: Claimed, hold: Hold, worktree: Worktree | None =
     by_exit_code = spec.success_policy is not None and bool(spec.success_policy.complete_by_exit_code)
     plain = claimed.attempt.adapter_kind == "script"
     claim = decode(result.report, result.ended, complete_by_exit_code=by_exit_code and plain)
-    findings, artifacts = _verified(shop, claimed, spec, claim, keys)
+    bundle = shop.store.bundle(claimed.attempt.attempt_id) if claimed.task.agent is not None else None
+    findings, artifacts = _verified(shop, claimed, spec, claim, keys, drift_of(registry, bundle))
     profile = registry.profile(claimed.task.requested_profile_id)
     file = task_file(spec, claimed.task)
     escalation = registry.escalation(file.task.role if file is not None else profile.role)
     claims = claim.outcome.status == "completed"
     held = _examined(shop, registry, spec, claimed, hold, worktree) if claims else None
     findings += held.examined.findings if held is not None else ()
+    findings = [_without(each, Redactor(secrets)) for each in findings] if secrets else findings
     verdict = judge(claim, findings)
     _keep(shop, claimed, keys, "findings", msgspec.json.format(msgspec.json.encode(findings)))
     if held is not None and held.examined.verified is not None:
@@ -94,8 +101,8 @@ def _examined(  # noqa: PLR0913, PLR0917 - an attempt, and where it is examined
     return Examination(Inquest(shop, registry, spec, claimed, hold, worktree))
 
 
-def _verified(
-    shop: Shop, claimed: Claimed, spec: TaskTypeSpec, claim: Claim, keys: Keys
+def _verified(  # noqa: PLR0913, PLR0917 - an attempt, what it claims, and what was learnt of it
+    shop: Shop, claimed: Claimed, spec: TaskTypeSpec, claim: Claim, keys: Keys, drift: tuple[str, ...] | None
 ) -> tuple[list[FindingRecord], list[ArtifactRecord]]:
     before = _read(shop, keys.of(BEFORE), Before)
     folder = shop.artifact_folder(claimed.task)
@@ -114,6 +121,7 @@ def _verified(
         work_after=work_after,
         tampered=returned.tampered if returned is not None else (),
         audit=returned.audit if returned is not None else None,
+        drift=drift,
         signals=_signals(shop, claimed.task),
         proofs=shop.proofs(claimed.task),
         proofs_before=before.proofs,
@@ -126,6 +134,12 @@ def _work(before: Before, returned: Returned | None) -> tuple[Snapshot | None, S
     if returned is not None and returned.staged is not None:
         return snapshots(returned.staged)
     return before.workspace, take(Path(before.cwd))
+
+
+def _without(finding: FindingRecord, redactor: Redactor) -> FindingRecord:
+    """A finding without secrets: a command may print what an agent has written into a file."""
+    reason = None if finding.reason is None else redactor.text(finding.reason)[:LINE]
+    return replace(finding, reason=reason, detail=finding.detail and redactor.text(finding.detail))
 
 
 def _signals(shop: Shop, task: TaskRecord) -> tuple[str, ...] | None:

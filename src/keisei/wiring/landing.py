@@ -223,6 +223,18 @@ def _landed(desk: Desk, landing: LandingRecord) -> None:
     else:
         span = f"{(after.before_commit or '')[:12]} -> {(after.after_commit or '')[:12]}"
         desk.tell(Line("landed", after.task_id, after.attempt_id, f"on {after.branch}: {span}"))
+        _noted(desk, after)
+
+
+def _noted(desk: Desk, landing: LandingRecord) -> None:
+    """Have the commit carry its attestations as a note; where that fails it is told, and has landed all the same."""
+    from keisei.wiring.attestation import Archive  # noqa: PLC0415 - only where something has landed
+    from keisei.wiring.attestation_note import attach_landed  # noqa: PLC0415 - likewise
+
+    fault = attach_landed(Archive(desk.shop.home, desk.shop.store), landing.attempt_id)
+    if fault is not None:
+        told = f"the landed commit has no note: {fault}; `keisei evidence attach {landing.attempt_id}` tries again"
+        desk.tell(Line("trouble", landing.task_id, landing.attempt_id, told))
 
 
 def _held(desk: Desk, landing_id: LandingId, reason: str, after_commit: str | None = None) -> None:

@@ -7,9 +7,11 @@ from typing import Final
 
 from keisei.engine.gather import task_file
 from keisei.engine.land import known, move, respawned
+from keisei.records.beside import Beside
 from keisei.records.error import OperatorError, Refused
 from keisei.records.id import LandingId, TaskId
 from keisei.records.landing import LandingRecord, LandingStatus
+from keisei.records.move import NewEntry
 from keisei.records.verification import Planned
 from keisei.records.worktree import RepositoryFacts
 from keisei.wiring.landing import FOREVER_S, forget, hold_of, locked, obstacle
@@ -120,7 +122,7 @@ def _check_revert(  # noqa: PLR0913, PLR0917 - what is checked, and where
                 raise Refused(f"without it `{command}` is red on {landing.branch}", hint)
 
 
-def respawn(shop: Shop, landing_id: LandingId) -> TaskId:
+def respawn(shop: Shop, landing_id: LandingId, actor: str) -> TaskId:
     """Queue the task of a rejected landing once more, as a new one that reads what was found. Its id."""
     landing = known(shop.store, landing_id)
     if landing.status != "rejected":
@@ -128,7 +130,9 @@ def respawn(shop: Shop, landing_id: LandingId) -> TaskId:
     task = respawned(shop.store, landing, TaskId(shop.new_id()))
     if task is None:
         raise OperatorError(f"the task of landing {landing_id} is gone", "queue it anew")
-    queued = shop.store.enqueue([task])[0]
+    told = {"task_id": landing.task_id, "heir": task.task.task_id}
+    entry = NewEntry(kind="landing_respawned", actor=actor, subject=landing_id, body=told)
+    queued = shop.store.requeue(task, Beside(ledger=(entry,)))
     shop.store.ring()
     return queued.task_id
 

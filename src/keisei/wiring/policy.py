@@ -34,9 +34,11 @@ PROGRAMS: Final = "/usr/local/bin:/usr/bin:/bin"
 class Setting:
     """Where a task is judged: its worktree, the main checkout, the home folder."""
 
-    def __init__(self, worktree: Path, main: Path | None, home: Path | None, scratch: Iterable[str] = ()) -> None:
-        """Paths are resolved here, once. Raises OperatorError for a worktree that is not a folder."""
-        self.worktree = _folder(worktree, "worktree")
+    def __init__(
+        self, worktree: Path, main: Path | None, home: Path | None, scratch: Iterable[str] = (), *, past: bool = False
+    ) -> None:
+        """Paths are resolved here, once. Raises OperatorError for a worktree that is no folder, unless it is past."""
+        self.worktree = os.path.realpath(worktree) if past else _folder(worktree, "worktree")
         self.main = _folder(main, "main checkout") if main is not None else None
         self.home = str(home) if home is not None else "/nonexistent"
         own = [os.path.realpath(each) for each in scratch]

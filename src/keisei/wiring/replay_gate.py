@@ -1,4 +1,4 @@
-"""Replay: a recorded gate.jsonl judged again with another policy."""
+"""Calls judged again: a recorded gate.jsonl under another policy."""
 
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,18 @@ LARGEST = 256 * 1024 * 1024
 
 def replayed(file: Path, policy: Policy) -> dict[str, Any]:
     """Every recorded call with what was and what would be decided. Raises OperatorError for what is no such log."""
-    lines = _lines(file)
+    return judged_again(_lines(file), policy, str(file))
+
+
+def judged_again(lines: list[bytes], policy: Policy, name: str) -> dict[str, Any]:
+    """Likewise, of lines that were read."""
     broken = broken_at(lines)
     judge = judge_here()
     calls = []
     for number, line in enumerate(lines, start=1):
         if broken is not None and 1 < number == len(lines) and not line.endswith(b"}"):
             break  # a line that was being written when the service was killed; the chain says so
-        decision = _decision(file, number, line)
+        decision = _decision(name, number, line)
         if (decision.tool_use_id or "").startswith("post:") or decision.tool == "(unreadable)":
             continue
         now = judge.judge(ToolCall(tool=decision.tool, input=decision.input, cwd=decision.cwd), policy)
@@ -54,10 +58,10 @@ def _lines(file: Path) -> list[bytes]:
         raise OperatorError(message, "name a gate.jsonl") from error
 
 
-def _decision(file: Path, number: int, line: bytes) -> GateDecision:
+def _decision(name: str, number: int, line: bytes) -> GateDecision:
     try:
         decision: GateDecision = build("gate.decision", msgspec.json.decode(line))
     except (msgspec.DecodeError, ContractViolation) as error:
         first = str(error).split("; ")[0]
-        raise OperatorError(f"`{file}` line {number} is no gate decision: {first}", "name a gate.jsonl") from error
+        raise OperatorError(f"`{name}` line {number} is no gate decision: {first}", "name a gate.jsonl") from error
     return decision

@@ -17,8 +17,9 @@ from keisei.records.snapshot import Entry, EntryKind, Snapshot
 from keisei.records.worktree import Staged, Worktree
 from keisei.rules.chain import broken_at
 from keisei.rules.evidence import Keys
-from keisei.rules.reconcile import OURS, complaints, reconcile
-from keisei.rules.redact import MARK, SHORTEST
+from keisei.rules.reconcile import complaints, reconcile
+from keisei.rules.redact import MARK, SHORTEST, Redactor
+from keisei.rules.refusal import Refusals, is_before_a_call, refusals
 from keisei.wiring.execute import Cell
 from keisei.wiring.shop import GATE_LOG, Shop
 from keisei.wiring.site import Site
@@ -53,6 +54,8 @@ class Returned(Struct, frozen=True, kw_only=True):
     """Where transcript and gate disagree; None for a harness that asks no gate."""
     isolation: tuple[str, ...] = ()
     """The layers that held it."""
+    refused: Refusals | None = None
+    """What the gate refused."""
 
 
 def returned_of(shop: Shop, keys: Keys) -> Returned | None:
@@ -75,7 +78,7 @@ def leavings_of(  # noqa: PLR0913, PLR0917 - what was left, by whom, and what ex
     claimed: Claimed,
     report: AgentReport,
     cell: Cell,
-    secrets: Iterable[str] = (),
+    secrets: Collection[str] = (),
     landed: Collection[str] = (),
 ) -> tuple[Returned, bytes, GateSummary | None]:
     """What an attempt leaves beside its result: returned.json, the diff, and the gate's decisions, counted.
@@ -94,7 +97,8 @@ def leavings_of(  # noqa: PLR0913, PLR0917 - what was left, by whom, and what ex
         diff = diff.replace(each, MARK.encode())
     gated = cell.admitted is not None
     audit = audit_of(report, decisions, broken) if gated else None
-    returned = Returned(staged=staged, tampered=found, audit=audit, isolation=cell.layers)
+    refused = refusals(decisions, Redactor((*secrets, *cell.secrets))) if gated else None
+    returned = Returned(staged=staged, tampered=found, audit=audit, isolation=cell.layers, refused=refused)
     return returned, diff, summary_of(decisions) if gated else None
 
 
@@ -186,11 +190,6 @@ def audit_of(report: AgentReport, decisions: Iterable[GateDecision], broken: str
 def _is_emptied(report: AgentReport, known: Iterable[GateDecision]) -> bool:
     """Whether a harness that ended well tells of no call, and the gate was asked: its programs may write there too."""
     return report.error is None and not report.tool_calls and any(each.tool_use_id for each in known)
-
-
-def is_before_a_call(decision: GateDecision) -> bool:
-    """Whether this is about a call of the agent, and not the canary's or about what a call has left."""
-    return not (decision.tool_use_id or "").startswith(OURS)
 
 
 def summary_of(decisions: Iterable[GateDecision]) -> GateSummary:

@@ -15,7 +15,7 @@ from keisei import __version__
 from keisei.engine.attempt import Stand, Workshop, carry, finish
 from keisei.engine.ports import Store
 from keisei.engine.settle import Chance
-from keisei.engine.sweep import recover
+from keisei.engine.sweep import Salvage, recover
 from keisei.records.budget import BudgetPolicy
 from keisei.records.error import KeiseiError, WorldFault
 from keisei.records.id import AdapterId, AttemptId, RunnerId, TaskId
@@ -47,6 +47,8 @@ STRAY_S: Final = 1.0
 """How soon an attempt that nobody carries is looked for again."""
 FULL_S: Final = 1.0
 """How often the disk is looked at."""
+SIGN_S: Final = 10.0
+"""How long the end of a runner waits for the last checkpoint."""
 HEAR_S: Final = 1.0
 """How soon an operator's order to end a task is heard."""
 IDLE_HEAR_S: Final = 3.0
@@ -64,6 +66,8 @@ class Options(NamedTuple):
     """What claims keep to."""
     approvals: ProjectApprovals = ProjectApprovals()
     """How a person is asked."""
+    checkpoint_rows: int = 100
+    """The ledger is signed whenever so many rows are new, and at the end."""
     at_most: int | None = None
     """Stop after so many attempts; None for no limit."""
     until_idle: bool = False
@@ -96,13 +100,22 @@ class Landing(NamedTuple):
     thread: threading.Thread
 
 
+class Signed(NamedTuple):
+    """How far the ledger is signed."""
+
+    size: int
+    """Rows of the newest checkpoint; 0 where there is none."""
+    trouble: str | None = None
+    """Why it could not be published everywhere."""
+
+
 class Hall(NamedTuple):
     """The rooms a runner works in."""
 
     store: Store
     workshop: Callable[[Switch, Callable[[], float]], Workshop]
     """A workshop for one attempt: its switch, and how long a tree may live."""
-    salvage: Callable[[Claimed], None]
+    salvage: Salvage
     """Ends and keeps what a dead runner's attempt has left."""
     held: Callable[[Claimed], str | None]
     """Why a task that was claimed is not to run after all."""
@@ -118,6 +131,8 @@ class Hall(NamedTuple):
     """Why there is no room for another attempt on this machine; None where there is."""
     close: Callable[[], None] = lambda: None
     """Ends what attempts share."""
+    sign: Callable[[int], Signed] | None = None
+    """Signs the ledger where so many rows are new. None where nobody signs."""
 
 
 class Runner:
@@ -147,6 +162,12 @@ class Runner:
         """An attempt has ended without success since the breakers were read: it may have opened one."""
         self._landing: Landing | None = None
         """What lands just now."""
+        self._signing: threading.Thread | None = None
+        """The ledger is signed just now."""
+        self._signed = 0
+        """How many rows were signed, or tried to."""
+        self._unsigned: str | None = None
+        """Why that did not go well, as it was told."""
         self.runner_id = RunnerId("")
         self._heart = Heart(self._store, self.runner_id, options.lease_s, self._heard)
 
@@ -441,6 +462,7 @@ class Runner:
     def _end(self) -> None:
         self._end_jobs()
         self._hall.chores.stop()
+        self._sign_the_end()
         self._hall.close()
         self._heart.stop()
         with suppress(WorldFault):  # a store that is away finds out by itself: the lease ends
@@ -480,11 +502,48 @@ class Runner:
     def _keep_house(self) -> None:
         if self._rhythm.is_time("seal", SEAL_S):
             self._store.unsealed()
+            self._sign_if_due()
         if self._rhythm.is_time("prune", PRUNE_S):
             before = self._store.now() - timedelta(days=self._options.event_days)
             for _ in range(PRUNINGS):
                 if not self._store.prune(before):
                     break
+
+    def _sign_if_due(self) -> None:
+        """Have the ledger signed beside, whenever enough is new. What fails is tried again with as many rows more."""
+        if self._hall.sign is None or (self._signing is not None and self._signing.is_alive()):
+            return
+        size = self._store.size()
+        if size - self._signed >= self._options.checkpoint_rows:
+            self._begin_to_sign(size, self._options.checkpoint_rows)
+
+    def _sign_the_end(self) -> None:
+        """Have the rest signed, as far as that takes no time to speak of."""
+        if self._hall.sign is None:
+            return
+        if self._signing is not None:
+            self._signing.join(SIGN_S)
+        if self._signing is None or not self._signing.is_alive():
+            self._begin_to_sign(self._signed, 1).join(SIGN_S)
+
+    def _begin_to_sign(self, size: int, at_least: int) -> threading.Thread:
+        self._signed = size
+        self._signing = threading.Thread(target=self._sign, args=(at_least,), name="checkpoint", daemon=True)
+        self._signing.start()
+        return self._signing
+
+    def _sign(self, at_least: int) -> None:
+        """Sign; what goes wrong is told once, and never stops anything."""
+        try:
+            signed = self._hall.sign(at_least) if self._hall.sign is not None else Signed(0)
+            self._signed, trouble = signed.size, signed.trouble
+        except KeiseiError as error:
+            trouble = error.message
+        except Exception as error:  # noqa: BLE001 - a thread that dies silently would leave the ledger unsigned
+            trouble = f"this is a bug in keisei: {error!r}"
+        if trouble is not None and trouble != self._unsigned:
+            self._hall.tell(Line("trouble", detail=trouble))
+        self._unsigned = trouble
 
     def _patience_s(self) -> float:
         """Until the next delayed task or schedule is due, and never for longer than a poll."""

@@ -31,6 +31,8 @@ from keisei.records.task_spec import SpecTask, TaskSpec
 from keisei.records.task_type import TaskTypeSpec
 from keisei.rules.evidence import Keys, keys_of
 from keisei.rules.policy import Policy
+from keisei.rules.redact import Redactor
+from keisei.rules.refusal import Refusals
 from keisei.rules.role import ResolvedRole
 from keisei.rules.section import Earlier, Files
 from keisei.wiring.choose import Choice, choose, kind_of
@@ -38,11 +40,13 @@ from keisei.wiring.execute import Cell, Executed, Ground, Hold, execute
 from keisei.wiring.judgement import judged
 from keisei.wiring.leavings import invocation, left_behind, without_secrets
 from keisei.wiring.order import REPORT, arguments, variables
+from keisei.wiring.pinning import check_accepted
 from keisei.wiring.registry import CatalogRegistry
-from keisei.wiring.returned import RETURNED, leavings_of, usage_of
-from keisei.wiring.salvage import clear, has_candidate, mark_of
+from keisei.wiring.returned import RETURNED, leavings_of, returned_of, usage_of
+from keisei.wiring.salvage import clear, has_candidate, mark_of, refused_in
 from keisei.wiring.shop import BEFORE, GROWING, Before, Result, Shop
 from keisei.wiring.site import Site, Wish, give_back, make_site, remove_folder, write_task
+from keisei.wiring.spawn import bypass_of, spawn_of
 from keisei.wiring.surroundings import Surroundings, surroundings
 from keisei.wiring.switch import Switch
 from keisei.workspace.file import look_at
@@ -82,6 +86,10 @@ class AttemptWorkshop:
         self._clean = False
         """The kernel kept the worktree's metadata safe, so the worktree may be used again."""
         self._cleared = False
+        self._refused: Refusals | None = None
+        """What the gate has refused, once the harness is gone."""
+        self._secrets: tuple[str, ...] = ()
+        """What must not be written down, once everything around the harness stands."""
 
     # --- prepare ------------------------------------------------------------------------------------------------------
 
@@ -112,9 +120,10 @@ class AttemptWorkshop:
         around = surroundings(choice.config, variables(self._shop, claimed, site), self._shop.home.root)
         policy = self._policy(registry, told, site, atoms) if confined else None
         compiled = compile_bundle(registry.material, self._order(claimed, choice, spec, profile, around, policy))
+        check_accepted(self._shop.store, compiled.record)
         order = self._adapter_order(claimed, choice.config, compiled, around)
         self._ready = Ready(choice.config, adapter, compiled, around, site, policy, level, order, atoms)
-        self._store(claimed, compiled)
+        stored = self._store(claimed, compiled)
         attempt = replace(
             claimed.attempt,
             adapter_id=choice.config.adapter_id,
@@ -123,7 +132,13 @@ class AttemptWorkshop:
             bundle_id=compiled.record.bundle_id,
             prompt_path=self._keys(claimed).prompt,
         )
-        return Prepared(attempt=attempt, bundle=compiled.record, events=choice.events)
+        return Prepared(
+            attempt=attempt,
+            bundle=compiled.record,
+            spawn=spawn_of(self._shop, registry, claimed, told, stored),
+            bypass=bypass_of(told, role, choice.config, level if confined else None, Redactor(around.secrets)),
+            events=choice.events,
+        )
 
     def _chosen(self, claimed: Claimed, profile: SubagentProfile, registry: CatalogRegistry) -> Choice:
         store = self._shop.store
@@ -217,10 +232,11 @@ class AttemptWorkshop:
             accept_weaker=self._shop.yard is not None and self._shop.yard.accept_weaker,
         )
 
-    def _store(self, claimed: Claimed, compiled: Compiled) -> None:
-        """Evidence of what the attempt may see, and of how everything was before it began."""
+    def _store(self, claimed: Claimed, compiled: Compiled) -> bytes:
+        """Evidence of what the attempt may see, and of how everything was before it began. The task, as it has it."""
         task, keys, site = claimed.task, self._keys(claimed), self._here()
-        self._keep(keys.task, msgspec.json.format(msgspec.json.encode(task)))
+        told = msgspec.json.format(msgspec.json.encode(task))
+        self._keep(keys.task, told)
         self._keep(keys.bundle, compiled.document)
         self._keep(keys.prompt, compiled.prompt)
         (site.room / PROMPT).write_bytes(compiled.prompt)
@@ -230,6 +246,7 @@ class AttemptWorkshop:
         workspace = None if site.leased is not None else take(site.cwd)
         before = Before(artifacts=artifacts, workspace=workspace, cwd=str(site.cwd), proofs=there)
         self._keep(keys.of(BEFORE), msgspec.json.encode(before))
+        return told
 
     def _here(self) -> Site:
         if self._site is None:
@@ -249,9 +266,11 @@ class AttemptWorkshop:
         except KeiseiError:
             with suppress(KeiseiError):
                 self._with_streams(claimed)
+            self._look_back()
             self.clear(claimed)
             raise
         if ran.interrupted:
+            self._look_back()
             self.clear(claimed)
         return ran
 
@@ -261,6 +280,7 @@ class AttemptWorkshop:
             raise OperatorError(f"attempt {prepared.attempt.attempt_id} was not prepared here")
         with self._opened(claimed, ready) as cell:
             around = ready.around._replace(secrets=(*ready.around.secrets, *cell.secrets))
+            self._secrets = around.secrets
             self._keep(self._keys(claimed).invocation, invocation(cell.told, around))
             executed = execute(cell.launch, self._ground(claimed, ready, cell))
         ended = cell.watch.ended if cell.watch is not None else None
@@ -353,6 +373,7 @@ class AttemptWorkshop:
             landed = self._landed() if cell.level == "none" else ()
             returned, diff, summary = leavings_of(site, claimed, report, cell, ready.around.secrets, landed)
             self._clean = cell.level == "full" and not returned.tampered
+            self._refused = returned.refused
             self._keep(keys.diff, diff)
             self._keep(keys.of(RETURNED), msgspec.json.format(msgspec.json.encode(returned)))
         return Ran(
@@ -405,9 +426,34 @@ class AttemptWorkshop:
         runner may be killed right then.
         """
         own = self._site.leased.worktree if self._site is not None and self._site.leased is not None else None
-        found = judged(self._shop, claimed, self._hold(claimed), own)
+        found = judged(self._shop, claimed, self._hold(claimed), own, self._known(claimed))
         self.clear(claimed)
         return found
+
+    def _known(self, claimed: Claimed) -> tuple[str, ...]:
+        """The secrets of the attempt; of one that another process has run, as far as they can still be read."""
+        if self._site is not None:
+            return self._secrets
+        with suppress(KeiseiError):
+            config = self._shop.registry().adapter(claimed.attempt.adapter_id)
+            return surroundings(config, {}, self._shop.home.root).secrets
+        return ()
+
+    # --- refused ------------------------------------------------------------------------------------------------------
+
+    def refused(self, claimed: Claimed) -> Refusals | None:
+        """What the gate has refused the attempt: here, or in the runner to which its harness returned. Never raises."""
+        if self._site is not None:
+            return self._refused
+        with suppress(KeiseiError, OSError):
+            returned = returned_of(self._shop, self._keys(claimed))
+            return None if returned is None else returned.refused
+        return None
+
+    def _look_back(self) -> None:
+        """Count what was refused in an attempt that brought nothing, while its folder is there."""
+        if self._site is not None and self._site.confined:
+            self._refused = refused_in(self._site.folder, self._secrets)
 
     # --- clear --------------------------------------------------------------------------------------------------------
 

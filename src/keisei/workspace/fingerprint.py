@@ -10,7 +10,7 @@ from typing import Final
 from keisei.records.worktree import Fingerprint, Worktree
 from keisei.workspace.git import asked, shared
 from keisei.workspace.name import spelled
-from keisei.workspace.ref import ROOT
+from keisei.workspace.ref import NOTES, ROOT
 
 READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 LARGEST: Final = 67_108_864
@@ -148,5 +148,5 @@ def _refs(common_dir: str) -> dict[str, str]:
     """Every reference but ours, and where HEAD of the main checkout points."""
     form = "--format=%(refname) %(objectname)%(symref)"
     told = shared(common_dir, "for-each-ref", form).decode("utf-8", "backslashreplace").splitlines()
-    kept = {name: value for name, value in (line.split(" ", 1) for line in told) if not name.startswith(ROOT)}
+    kept = {name: value for name, value in (line.split(" ", 1) for line in told) if not name.startswith((ROOT, NOTES))}
     return kept | {"HEAD": _seen(Path(common_dir, "HEAD"))}

@@ -12,6 +12,8 @@ from keisei.workspace.git import asked, shared
 Work = Literal["candidate", "salvage"]
 Kind = Literal["candidate", "salvage", "landing"]
 ROOT: Final = "refs/keisei/"
+NOTES: Final = "refs/notes/keisei"
+"""Attestations of landed commits, where git looks for notes."""
 ATTEMPT: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,199}")
 
 

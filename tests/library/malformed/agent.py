@@ -26,7 +26,7 @@ host = "vm-1"
 name = "Trustless Indra"
 registered_at = 2026-04-22T15:30:00Z
 source = "aibtc-api"
-wallet_ref = "bc1qxyz"
+wallet_ref = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 
 [identity.onchain_identity]
 contract = "SP000.identity-registry"
@@ -38,11 +38,11 @@ revised_at = 2026-04-22T15:30:00Z
 
 [[wallets]]
 chain = "bitcoin"
-address = "bc1qxyz"
+address = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 
 [[wallets]]
 chain = "stacks"
-address = "SP000"
+address = "SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7"
 onchain_identity_contract = "SP000.identity-registry"
 capabilities = ["sign"]
 """,
@@ -132,7 +132,10 @@ CASES = [
     case(
         "wallet-without-address",
         "missing-key",
-        ('[[wallets]]\nchain = "bitcoin"\naddress = "bc1qxyz"\n', '‸[[wallets]]\nchain = "bitcoin"\n'),
+        (
+            '[[wallets]]\nchain = "bitcoin"\naddress = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"\n',
+            '‸[[wallets]]\nchain = "bitcoin"\n',
+        ),
         says="missing key `address`",
     ),
     case(
@@ -141,7 +144,7 @@ CASES = [
         ('[[wallets]]\nchain = "stacks"\n', "‸[[wallets]]\n"),
         says="missing key `chain`",
     ),
-    case("wallet-address-empty", "wrong-value", ('"SP000"\n', '‸""\n')),
+    case("wallet-address-empty", "wrong-value", ('"SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7"\n', '‸""\n')),
     case(
         "wallet-uses-are-text",
         "wrong-type",
@@ -280,7 +283,7 @@ CASES = [
     case(
         "name-of-another-wallet",
         "identity-conflict",
-        ('wallet_ref = "bc1qxyz"', 'wallet_ref = ‸"bc1qabc"'),
+        ('wallet_ref = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"', 'wallet_ref = ‸"bc1qabc"'),
         says="external_name.wallet_ref `bc1qabc` is none of the agent's wallets",
     ),
     case(
@@ -292,7 +295,7 @@ CASES = [
         "contract-of-another-wallet",
         "identity-conflict",
         ('contract = "SP000.identity-registry"\ncap', 'contract = ‸"SP111.identity-registry"\ncap'),
-        says="wallet `SP000` is linked to `SP111.identity-registry`, but onchain_identity.contract is `SP000.identity-registry`",
+        says="wallet `SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7` is linked to `SP111.identity-registry`, but onchain_identity.contract is `SP000.identity-registry`",
     ),
     case(
         "contract-without-the-agent-s",

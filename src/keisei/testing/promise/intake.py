@@ -52,6 +52,23 @@ def tasks_are_answered_in_the_order_they_were_given(desk: Desk) -> None:
 
 
 @promise
+def what_a_person_asked_for_is_told_with_it(desk: Desk) -> None:
+    """One ledger row for each task that is new, in their order, and none for one that was known already."""
+    tasks = [desk.task(idempotency_key=key) for key in ("a", "b", "a")]
+    told = [replace(each, ledger=(_order(each.task.task_id),)) for each in tasks]
+
+    desk.store.enqueue([desk.task(), *told])
+
+    assert desk.ledger() == [("task_enqueued", str(each.task.task_id)) for each in tasks[:2]]
+    with desk.unchanged():
+        desk.store.enqueue(told)
+
+
+def _order(task_id: TaskId) -> NewEntry:
+    return NewEntry(kind="task_enqueued", actor="ann", subject=task_id, body={"task_type": "any"})
+
+
+@promise
 def nothing_to_queue_is_no_error(desk: Desk) -> None:
     """An empty intake writes nothing."""
     with desk.unchanged():

@@ -4,7 +4,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -194,6 +194,33 @@ def ledger_rows_are_listed_newest_first_page_by_page(desk: Desk) -> None:
 
 
 @promise
+def ledger_rows_are_listed_by_subject_and_by_who_told_them(desk: Desk) -> None:
+    """Alone and together, page by page; nothing in a body passes for a source."""
+    liar = {
+        "source": "manual",
+        "subject": "a",
+        "list": [{"a": "b", "source": "engine", "subject": '","source":"manual","subject":"'}],
+    }
+    for number in range(6):
+        source: Literal["engine", "manual"] = "manual" if number % 3 == 0 else "engine"
+        entry = NewEntry(kind=f"k{number % 2}", actor="ann", subject="ab"[number // 3], body=liar, source=source)
+        desk.store.append(entry)
+
+    def listed(**query: Any) -> list[int]:  # noqa: ANN401 - fields of EntryQuery
+        asked_for = EntryQuery(limit=1, **query)
+        every = pages(lambda before: desk.store.find_entries(replace(asked_for, before=before)), lambda e: e.seq)
+        seqs = [entry.seq for entry in every]
+        assert [entry.seq for entry in desk.store.find_entries(EntryQuery(**query))] == seqs
+        return seqs
+
+    assert (listed(subject="a"), listed(subject="b"), listed(subject="c")) == ([3, 2, 1], [6, 5, 4], [])
+    assert (listed(source="manual"), listed(source="engine"), listed(source="x")) == ([4, 1], [6, 5, 3, 2], [])
+    assert listed(subject="a", source="engine") == [3, 2]
+    assert listed(subject="a", kind="k0", source="engine") == [3]
+    assert listed(subject="b", source="manual", kind="k0") == []
+
+
+@promise
 def approvals_and_landings_are_listed_page_by_page(desk: Desk) -> None:
     """Newest first, or in the order of their making."""
     approvals = [asked(desk, key=f"key-{number}").approval_id for number in range(3)]
@@ -338,6 +365,8 @@ def strange_words_find_nothing_and_break_nothing(desk: Desk) -> None:
         assert desk.store.find_attempts(AttemptQuery(task_id=TaskId(text))) == []
         assert desk.store.find_attempts(AttemptQuery(before=AttemptId(text))) == []
         assert desk.store.find_entries(EntryQuery(kind=text)) == []
+        assert desk.store.find_entries(EntryQuery(subject=text)) == []
+        assert desk.store.find_entries(EntryQuery(source=text)) == []
         assert desk.store.landings(LandingQuery(before=LandingId(text))) == []
         assert desk.store.approvals(ApprovalQuery(before=ApprovalId(text))) == []
         assert desk.store.workflows(WorkflowQuery(before=WorkflowId(text))) == []

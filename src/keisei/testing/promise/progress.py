@@ -5,7 +5,8 @@ from msgspec.structs import replace
 from keisei.records.attempt import Usage
 from keisei.records.bundle import BundleRecord
 from keisei.records.id import AdapterId, AttemptId, BundleId
-from keisei.records.move import Claimed, NewEvent, Progress
+from keisei.records.ledger import LedgerEntry
+from keisei.records.move import Claimed, NewEntry, NewEvent, Progress
 from keisei.testing.promise.book import promise
 from keisei.testing.queue import Desk
 
@@ -45,7 +46,8 @@ def started(claimed: Claimed, name: str) -> Progress:
         pid=77,
         bundle_id=BundleId(name),
     )
-    return Progress(stage="started", attempt=attempt, bundle=bundle(claimed, name), events=(told,))
+    entry = NewEntry(kind="agent_forked", actor="runner", subject=f"ag-{name}", body={"task_id": claimed.task.task_id})
+    return Progress(stage="started", attempt=attempt, bundle=bundle(claimed, name), events=(told,), ledger=(entry,))
 
 
 def returned(claimed: Claimed) -> Progress:
@@ -54,9 +56,15 @@ def returned(claimed: Claimed) -> Progress:
     return Progress(stage="returned", attempt=replace(claimed.attempt, usage=usage, stdout_path="out.log"))
 
 
+def forked(desk: Desk, name: str) -> list[LedgerEntry]:
+    """The ledger rows of such a start."""
+    desk.store.unsealed()
+    return [each for each in desk.store.entries(limit=1000, kind="agent_forked") if each.subject == f"ag-{name}"]
+
+
 @promise
 def progress_is_written_with_everything_that_belongs_to_it(desk: Desk) -> None:
-    """Started with its bundle and its events; returned with what is known of the run."""
+    """Started with its bundle, its events and its ledger rows; returned with what is known of the run."""
     claimed = desk.running()
     begin = started(claimed, "bundle")
 
@@ -64,6 +72,8 @@ def progress_is_written_with_everything_that_belongs_to_it(desk: Desk) -> None:
     assert desk.attempt(claimed.attempt.attempt_id) == begin.attempt
     assert desk.store.bundle(claimed.attempt.attempt_id) == begin.bundle
     assert desk.life(claimed.task.task_id)[-1] == "task_started"
+    (row,) = forked(desk, "bundle")
+    assert (row.actor, row.source, row.body) == ("runner", "engine", {"task_id": claimed.task.task_id})
 
     end = returned(replace(claimed, attempt=begin.attempt))
     assert desk.store.progress(end)
@@ -96,6 +106,7 @@ def progress_said_twice_is_said_once(desk: Desk) -> None:
 
     with desk.unchanged():
         assert desk.store.progress(started(claimed, "bundle"))
+    assert len(forked(desk, "bundle")) == 1
 
 
 @promise

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from keisei.engine.ports import Store
 from keisei.records.id import AgentId, AttemptId, ProfileId, TaskId
+from keisei.records.ledger import LedgerEntry
 from keisei.records.move import EventQuery, NewEntry, NewEvent, TaskQuery
 from keisei.testing.history import every_event
 from keisei.testing.promise.book import PARTIES, at_once, promise
@@ -264,6 +265,29 @@ def ledger_rows_are_numbered_without_a_gap(desk: Desk) -> None:
     assert desk.store.entry(3) == entries[2]
     assert desk.store.entries(after=38, limit=1) == [entries[38]]
     assert desk.store.entries(kind="nothing") == []
+
+
+@promise
+def of_rows_that_follow_one_row_of_a_subject_one_is_written(desk: Desk) -> None:
+    """However many come at once, and whatever else is written; another subject is no reason to wait."""
+    stores = [desk.another() for _ in range(PARTIES)]
+    first = desk.store.append(NewEntry(kind="begun", actor="ann", subject="one", body={}, source="manual"))
+    desk.store.append(NewEntry(kind="begun", actor="ann", subject="other", body={}, source="manual"))
+
+    def end(store: Store, name: int) -> LedgerEntry | None:
+        entry = NewEntry(kind="ended", actor="ann", subject="one", body={"n": name}, source="manual")
+        return store.append_if(entry, first.seq)
+
+    (ended,) = filter(None, at_once(end, stores, range(PARTIES)))
+
+    assert desk.store.unsealed() == 0
+    assert desk.store.entries(kind="ended") == [ended]
+    assert end(desk.store, 9) is None
+    again = NewEntry(kind="ended", actor="ann", subject="one", body={}, source="manual")
+    assert desk.store.append_if(again, ended.seq) is not None
+    new = NewEntry(kind="begun", actor="ann", subject="new", body={}, source="manual")
+    assert desk.store.append_if(new, 0) is not None
+    assert desk.store.append_if(new, 0) is None
 
 
 @promise

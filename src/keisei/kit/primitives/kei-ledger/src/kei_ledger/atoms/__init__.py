@@ -1,0 +1,1 @@
+"""One module a verb; the page beside it says what it promises."""

@@ -1,0 +1,12 @@
+"""kei-ledger::verify."""
+
+from kei_ledger.context import Context, Data
+from keisei.wiring.agency import open_agency
+from keisei.wiring.ledger_verb import verified
+from keisei.wiring.verb_error import coded
+
+
+def run(given: Data, context: Context) -> Data:
+    """Check everything. Raises every error that the page declares, and no other."""
+    with coded(context.error), open_agency() as agency:
+        return verified(agency, given)
