@@ -40,6 +40,7 @@ FILE_KINDS = {
     "`task-types/<type>.toml`": ("task.type", "task_type", "check_task_type"),
     "`agents/<name>/agent.toml`": ("agent.file", "agent", "check_agent"),
     "`keisei.toml`": ("project.file", "project", "load_project"),
+    "`locks/<name>.toml`": ("schema.lock", "schema_lock", "read_lock"),
     "`runtime.json` (the original's)": ("runtime.file", "runtime", "load_runtime"),
     "`atoms/<verb>.md`": ("atom.manifest", "atom_spec", "read_atom"),
     "`pyproject.toml [tool.keisei]`, `Cargo.toml [package.metadata.keisei]`": (

@@ -162,7 +162,7 @@ class Hands(ModuleType):
             raise Refused(f"landing {landing_id} is {landing.status}: there is nothing to take back")
         return move(_office(shop.store), landing, "reverted", revert_commit=BACK, decided_by=actor)
 
-    def respawn(self, shop, landing_id):
+    def respawn(self, shop, landing_id, _actor):
         self.asked.append(("respawn", landing_id))
         assert stored(shop.store, landing_id).status == "rejected"
         return "task-2"

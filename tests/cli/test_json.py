@@ -23,11 +23,11 @@ display_name = "Indra"
 name = "Trustless Indra"
 registered_at = 2026-04-22T15:30:00Z
 source = "local-cache"
-wallet_ref = "bc1q"
+wallet_ref = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 
 [[wallets]]
 chain = "bitcoin"
-address = "bc1q"
+address = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 """
 COMMANDS = [
     *(([noun, "list"], list) for noun in NOUNS),

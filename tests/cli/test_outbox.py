@@ -56,6 +56,9 @@ def test_a_message_is_sent_and_is_a_row(shop, receiver):
     assert (request.json["type"], request.json["data"]["message"]["text"]) == ("keisei.notice", "hello")
     events = [(each["event_type"], each["detail"].get("order")) for each in shop.json("event", "list")]
     assert events == [("operator_ordered", "send"), ("delivery_made", None)]
+    (order,) = shop.json("ledger", "list")
+    assert (order["kind"], order["subject"], order["body"]["channel"]) == ("message_ordered", row["key"], "ops")
+    assert "hello" not in json.dumps(order)
 
 
 def test_a_message_to_the_console_is_its_row(shop):

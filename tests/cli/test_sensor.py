@@ -86,6 +86,8 @@ def test_an_event_can_be_handed_over(shop):
     assert again["reason"] == "dedupe_key"
     assert said["task_id"] == again["task_id"] == shop.json("task", "list")[0]["task_id"]
     assert [each["repeats"] for each in shop.json("sensor", "events")] == [1]
+    (row,) = shop.json("ledger", "list")
+    assert (row["kind"], row["subject"], row["body"]["task_id"]) == ("sensor_event_told", "eye", said["task_id"])
     assert bare(shop.out("sensor", "events", "--sensor", "eye"))[1].startswith("eye k <time> accepted 1 <1>")
     assert shop.json("sensor", "events", "--sensor", "other") == []
     assert shop.json("sensor", "show", "eye")["kind"] == "other"

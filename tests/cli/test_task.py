@@ -351,11 +351,16 @@ def test_a_blocked_task_is_freed_and_tried_again(shop):
     shop.work()
 
     assert shop.task(task_id)["status"] == "completed"
-    assert [each["kind"] for each in shop.json("ledger", "list")] == [
+    rows = [each for each in shop.json("ledger", "list") if each["kind"] != "key_introduced"]
+    assert [each["kind"] for each in rows] == [
+        "task_enqueued",
+        "agent_forked",
         "attempt_settled",
         "task_freed",
+        "agent_forked",
         "attempt_settled",
     ]
+    assert (rows[0]["subject"], rows[0]["actor"]) == (task_id, rows[3]["actor"])
 
 
 def test_a_task_that_is_over_is_tried_again_as_a_new_one(shop):

@@ -256,7 +256,7 @@ def test_no_page_names_a_command_that_does_not_exist(page):
 
     invented = [
         " ".join(words)
-        for match in re.finditer(r"(?:`|^\$ )keisei((?: [a-z][a-z-]*)+)", text, re.MULTILINE)
+        for match in re.finditer(r"(?:`|^\$ )keisei((?: [a-z][a-z0-9-]*)+)", text, re.MULTILINE)
         if not exists(words := match[1].split())
     ]
 

@@ -231,7 +231,9 @@ class Agency:
         return git(self.root, "show", f"refs/keisei/candidate/{attempt.attempt_id}:{path}")
 
     def refs(self) -> list[str]:
-        return git(self.root, "for-each-ref", "--format=%(refname)", "refs/keisei").split()
+        """Where work is kept; checkpoints of the ledger are none."""
+        found = git(self.root, "for-each-ref", "--format=%(refname)", "refs/keisei").split()
+        return [ref for ref in found if ref != "refs/keisei/checkpoints"]
 
     def close(self) -> None:
         self.store.close()

@@ -225,7 +225,7 @@ def replay(  # noqa: PLR0913, PLR0917 - one argument an option
     file: Path, task: Path, worktree: Path | None, main_repo: Path | None, kit_root: Path | None, as_json: bool
 ) -> int:
     """Judge a recorded gate.jsonl again, with today's policy. Exit 0 where nothing changes, 2 where it does."""
-    from keisei.cli.replay import replayed
+    from keisei.wiring.replay_gate import replayed
 
     policy, _, _ = _policy(task, worktree, main_repo, kit_root)
     found = replayed(file, policy)

@@ -127,16 +127,17 @@ def accepted(opened: "Desk", intents: list[object], kit_root: Path | None) -> "l
     """Every task, or the first sentence that says why not, with its number where there are several."""
     from keisei.engine.intake import Origin, accept, read_intent
     from keisei.records.id import TaskId
+    from keisei.wiring.account import actor
     from keisei.wiring.fresh import new_id
     from keisei.wiring.registry import CatalogRegistry, defaults_of
 
     registry, defaults, now = CatalogRegistry(open_catalog(kit_root)), defaults_of(opened.home), opened.store.now()
-    tasks = []
+    tasks, origin = [], Origin(ordered_by=actor())
     for number, data in enumerate(intents, start=1):
         try:
             intent = read_intent(data, say)
             task_id = TaskId(new_id())
-            tasks.append(accept(intent, registry, defaults, origin=Origin(), task_id=task_id, now=now))
+            tasks.append(accept(intent, registry, defaults, origin=origin, task_id=task_id, now=now))
         except KeiseiError as error:
             if len(intents) > 1:
                 raise OperatorError(f"intent {number} of {len(intents)}: {error.message}", error.hint) from error

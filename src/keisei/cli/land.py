@@ -264,7 +264,7 @@ def _respawned(opened: "Desk", landing: "LandingRecord") -> "TaskId":
     """The task that takes over. A landing that was rejected before is given one too, and the same one every time."""
     from keisei.wiring.landing_revert import respawn
 
-    return respawn(_shop(opened), landing.landing_id)
+    return respawn(_shop(opened), landing.landing_id, actor())
 
 
 @group.command("revert")

@@ -1,30 +1,37 @@
 """`keisei ledger` and `kei-ledger`: the chained record, read, proved and written by hand."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from keisei import __version__
-from keisei.cli.body import body_of, checked_digest, digest_of
+from keisei.cli import ledger_agent
+from keisei.cli.body import body_of
 from keisei.cli.desk import actor as this_actor
-from keisei.cli.desk import desk, limit_option, stamp
+from keisei.cli.desk import desk, limit_option
+from keisei.cli.ledger_agent import line, list_agents, show_agent, status_option
+from keisei.cli.ledger_checkpoint import checkpoint, key
+from keisei.cli.ledger_export import export, import_file
+from keisei.cli.ledger_prove import prove
+from keisei.cli.ledger_verify import verify
 from keisei.cli.output import emit_json, json_option, table
 from keisei.records.error import OperatorError
 
 if TYPE_CHECKING:
-    from keisei.records.ledger import LedgerEntry
-    from keisei.records.move import LedgerRow, NewEntry
+    from keisei.records.move import NewEntry
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
 group = click.Group(
     "ledger",
-    help="The ledger: what must be provable, in one chain. Append, fork, list, show, verify.",
+    help="The ledger: what must be provable, in one chain, and the agents that it tells of.",
     context_settings=HELP,
 )
+MOST = 50
+"""Rows that are told unless said otherwise."""
+DIGITS = 18
+"""Of the longest number that a row can have."""
 
 
 @group.command("append")
@@ -39,39 +46,67 @@ def append(kind: str, subject: str, actor: str | None, body: str, as_json: bool)
     return 0
 
 
-@group.command("fork")
-@click.argument("agent_id")
-@click.argument("branch", required=False)
-@click.option("--spec", type=click.Path(path_type=Path), help="The task file; its sha256 is kept.")
-@click.option("--spec-sha", help="The sha256 itself, where the file is elsewhere.")
-@click.option("--base", help="The commit it starts from.")
-@click.option("--parent", help="The agent, or branch, it was forked from.")
-@click.option("--role", help="Its role.")
-@click.option("--dna", help="Its DNA, as `prepare` prints it.")
-@click.option("--worktree", help="Where it works.")
-@click.option("--creator", help="Who asked for it.")
-@click.option("--actor", help="Who did it; by default you.")
-@json_option
-def fork(agent_id: str, actor: str | None, spec: Path | None, spec_sha: str | None, as_json: bool, **told: str) -> int:
-    """Write that an agent was forked by hand: a row `agent_forked` about AGENT_ID."""
-    if spec is not None and spec_sha is not None:
-        raise click.UsageError("--spec and --spec-sha say the same: give one of them")
-    digest = digest_of(spec) if spec is not None else None if spec_sha is None else checked_digest(spec_sha)
-    body = {"agent_id": agent_id, "spec_sha256": digest, **told}
-    body = {name: value for name, value in body.items() if value is not None}
-    branch = f" -> {told['branch']}" if told["branch"] else ""
-    new = _new(kind="agent_forked", subject=agent_id, actor=actor, body=body)
-    _write(new, f"forked {agent_id}{branch}", as_json=as_json)
-    return 0
-
-
-@group.command("list")
+@group.command("rows")
 @click.option("--kind", help="Only rows of this kind.")
 @click.option("--after", type=click.IntRange(0), default=0, help="Only rows after this one.")
 @limit_option
 @json_option
-def list_entries(kind: str | None, after: int, limit: int, as_json: bool) -> int:
+def rows(kind: str | None, after: int, limit: int, as_json: bool) -> int:
     """Rows in their order, from the first or after one."""
+    return _list_rows(kind, after, limit, as_json=as_json)
+
+
+@click.command("list")
+@status_option
+@click.option("--kind", help="Rows of this kind, instead of agents.")
+@click.option("--after", type=click.IntRange(0), help="Rows after this one, instead of agents.")
+@click.option("--limit", type=click.IntRange(1, 1000), help="At most so many rows, instead of agents.")
+@json_option
+def list_either(status: str | None, kind: str | None, after: int | None, limit: int | None, as_json: bool) -> int:
+    """Agents, as the originals have it. With --kind, --after or --limit rows: see `rows`."""
+    if kind is None and after is None and limit is None:
+        return list_agents(status, as_json=as_json)
+    if status is not None:
+        raise click.UsageError("--status is about agents, --kind, --after and --limit are about rows")
+    return _list_rows(kind, after or 0, limit or MOST, as_json=as_json)
+
+
+@group.command("show")
+@click.argument("what", metavar="ROW|AGENT")
+@json_option
+def show(what: str, as_json: bool) -> int:
+    """One row by its number, or one agent with all rows about it."""
+    if what.isascii() and what.isdecimal():
+        return _show_row(what, as_json=as_json)
+    if not show_agent(what, as_json=as_json):
+        raise OperatorError(f"no agent has the id `{what}`", "`keisei ledger agents` shows all, `rows` the rows")
+    return 0
+
+
+def _show_row(told: str, *, as_json: bool) -> int:
+    from keisei.contracts.check import data_of
+    from keisei.records.problem import printable
+
+    if not told.strip("0"):
+        raise click.UsageError("rows are numbered from 1")
+    with desk() as opened:
+        entry = opened.store.entry(int(told)) if len(told) <= DIGITS else None
+    if entry is None:
+        if show_agent(told, as_json=as_json):
+            return 0
+        raise OperatorError(f"the ledger has no row {told}", "`keisei ledger list` shows the rows")
+    data = data_of(entry)
+    if as_json:
+        emit_json(data)
+        return 0
+    body = data.pop("body")
+    for name, value in data.items():
+        click.echo(f"{name}: {printable(str(value))}")
+    click.echo(f"body: {_safe(json.dumps(body, indent=2, ensure_ascii=False))}")
+    return 0
+
+
+def _list_rows(kind: str | None, after: int, limit: int, *, as_json: bool) -> int:
     from keisei.contracts.check import data_of
 
     with desk() as opened:
@@ -79,88 +114,8 @@ def list_entries(kind: str | None, after: int, limit: int, as_json: bool) -> int
     if as_json:
         emit_json([data_of(each) for each in found])
     else:
-        table(("row", "time", "kind", "source", "actor", "subject"), [_line(each) for each in found])
+        table(("row", "time", "kind", "source", "actor", "subject"), [line(each) for each in found])
     return 0
-
-
-@group.command("show")
-@click.argument("seq", type=click.IntRange(1))
-@json_option
-def show(seq: int, as_json: bool) -> int:
-    """One row."""
-    from keisei.contracts.check import data_of
-    from keisei.records.problem import printable
-
-    with desk() as opened:
-        entry = opened.store.entry(seq)
-    if entry is None:
-        raise OperatorError(f"the ledger has no row {seq}", "`keisei ledger list` shows the rows")
-    told = data_of(entry)
-    if as_json:
-        emit_json(told)
-        return 0
-    body = told.pop("body")
-    for name, value in told.items():
-        click.echo(f"{name}: {printable(str(value))}")
-    click.echo(f"body: {_safe(json.dumps(body, indent=2, ensure_ascii=False))}")
-    return 0
-
-
-@group.command("verify")
-@click.option("--head", help="A chain hash that was kept elsewhere: it must still be in the chain.")
-@json_option
-def verify(head: str | None, as_json: bool) -> int:
-    """Check every row of the chain. Exit 0 if it is whole, 2 with the first row that does not hold.
-
-    Rows cut off the end leave a whole chain behind: keep the head that this command prints, and give it later.
-    """
-    from keisei.rules.ledger import first_broken
-
-    walk = _Walk(None if head is None else checked_digest(head.lower()))
-    with desk() as opened:
-        broken = first_broken(walk.over(opened.store.rows()))
-        waiting = opened.store.unsealed()
-    verdict = {
-        "ok": broken is None and walk.met is not False,
-        "rows": walk.rows,
-        "head": walk.head,
-        "unsealed": waiting,
-        "broken": None if broken is None else {"row": broken[0], "why": broken[1]},
-        "kept_head_found": walk.met,
-    }
-    if as_json:
-        emit_json(verdict)
-    else:
-        click.echo(_sentence(verdict))
-    return 0 if verdict["ok"] else 2
-
-
-class _Walk:
-    """What is learnt on the way along a chain: how long it is, how it ends, and whether a kept head was met."""
-
-    def __init__(self, kept: str | None) -> None:
-        from keisei.rules.ledger import GENESIS
-
-        self.rows, self.head = 0, GENESIS.hex()
-        self._kept = kept
-        self.met = None if kept is None else kept == self.head
-
-    def over(self, rows: "Iterator[LedgerRow]") -> "Iterator[LedgerRow]":
-        """The same rows."""
-        for row in rows:
-            self.rows, self.head = self.rows + 1, row.chain_hash
-            self.met = True if row.chain_hash == self._kept else self.met
-            yield row
-
-
-def _sentence(verdict: dict[str, Any]) -> str:
-    if verdict["broken"] is not None:
-        return f"broken at row {verdict['broken']['row']}: {verdict['broken']['why']}"
-    rows = f"{_counted(verdict['rows'])}, whole"
-    if not verdict["ok"]:
-        return f"{rows}, but none has the head that was kept: rows were cut off the end"
-    rest = f"; {_counted(verdict['unsealed'])} not sealed yet" if verdict["unsealed"] else ""
-    return f"{rows}{rest}; head {verdict['head']}"
 
 
 def _new(*, kind: str, subject: str, actor: str | None, body: dict[str, Any]) -> "NewEntry":
@@ -182,22 +137,34 @@ def _write(new: "NewEntry", done: str, *, as_json: bool) -> None:
         click.echo(f"{printable(done)}: row {entry.seq}")
 
 
-def _line(entry: "LedgerEntry") -> tuple[object, ...]:
-    from keisei.records.problem import printable
-
-    names = (printable(name) for name in (entry.kind, entry.source, entry.actor, entry.subject))
-    return entry.seq, stamp(entry.recorded_at), *names
-
-
 def _safe(text: str) -> str:
     from keisei.records.problem import printable
 
     return "\n".join(map(printable, text.split("\n")))
 
 
-def _counted(number: int) -> str:
-    return f"{number} row{'' if number == 1 else 's'}"
+group.add_command(click.Command("list", callback=rows.callback, params=rows.params, help=rows.help))
+# Commands of other modules are named here; both doors have them.
+for command in (
+    ledger_agent.agents,
+    checkpoint,
+    ledger_agent.done,
+    export,
+    ledger_agent.fail,
+    ledger_agent.fork,
+    import_file,
+    key,
+    ledger_agent.merged,
+    prove,
+    ledger_agent.record_cost,
+    ledger_agent.rejected,
+    ledger_agent.tree,
+    ledger_agent.validate,
+    verify,
+):
+    group.add_command(command)
 
-
-program = click.Group("kei-ledger", help=group.help, commands=group.commands, context_settings=HELP)
+program = click.Group(
+    "kei-ledger", help=group.help, commands={**group.commands, "list": list_either}, context_settings=HELP
+)
 click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")(program)

@@ -7,6 +7,7 @@ import click
 
 from keisei import __version__
 from keisei.cli.lint_atoms import AtomOrder, checked_atoms, installed_ids
+from keisei.cli.lint_lock import lint_locks
 from keisei.cli.output import emit_json, json_option
 from keisei.cli.sarif import sarif
 from keisei.cli.surroundings import kit_root_option, open_catalog
@@ -66,6 +67,8 @@ def command(  # noqa: PLR0913, PLR0917 - a command has this many options
         own = [layer for layer in catalog.layers if layer.name != "kit"]
         kinds = PLURALS.values() if kind == "all" else [PLURALS[kind]]
         report = lint(catalog, kinds, own or catalog.layers, installed_ids() if kind == "all" else ())
+    if kind in ("atoms", "all") and not files and not roots:
+        lint_locks(catalog, report)
     if kit_root is not None and kind == "all" and not report.files:
         message = f"there is nothing to check in the kit root `{kit_root}`"
         raise OperatorError(message, "name the folder that holds `_capabilities/` and `_roles/`, or `capabilities/`")

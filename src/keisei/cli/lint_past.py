@@ -65,3 +65,12 @@ def _blobs(top: Path, commit: str) -> dict[Path, str]:
         if mode in FILES:
             blobs[top / os.fsdecode(path)] = name.decode("ascii")
     return blobs
+
+
+def last_change(path: Path) -> str | None:
+    """The commit in which a file last changed; None where it is in none. Raises OperatorError: no repository."""
+    top, _ = _repository([Path(os.path.realpath(path.parent))])
+    words = ("log", "-1", "--format=%H", "--no-show-signature", "--", os.path.realpath(path))
+    done = asked(words, {}, str(top))
+    found = done.out.decode("ascii", "replace").strip()
+    return found if done.code == 0 and found else None

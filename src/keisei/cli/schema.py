@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from keisei.cli.output import emit_json, json_option, table, write_whole
+from keisei.cli.schema_lock import lock, locks, revoke
 from keisei.contracts.check import data_of
 from keisei.contracts.compare import changes
 from keisei.contracts.registry import FORMS, NAMES, known, schema_id
@@ -18,7 +19,9 @@ from keisei.library.load import load
 from keisei.library.source import LIMIT, Source, read_source, shown_path
 from keisei.records.error import AuthorError, OperatorError, WorldFault
 
-group = click.Group("schema", help="Published schemas: list, show, export, check, diff.")
+group = click.Group("schema", help="Published schemas: list, show, export, check, diff; locks on your own.")
+for _command in (lock, locks, revoke):
+    group.add_command(_command)
 
 
 @group.command("list")
