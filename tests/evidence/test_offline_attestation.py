@@ -110,6 +110,7 @@ class Made:
             "bundle_hash": bundle_hash(bundle),
             "inputs_hash": sha(b"i"),
             "base": repo.base,
+            "spec_sha256": told["task.json"],
         }
         if lie in forked:
             forked[lie] = sha(b"another")
@@ -376,6 +377,7 @@ LIES = {
     "findings": "findings of row 3",
     "bundle_hash": "bundle_hash of agent_forked",
     "base": "base of agent_forked",
+    "spec_sha256": "spec_sha256 of agent_forked",
 }
 
 

@@ -306,7 +306,7 @@ def spoilt(kind):
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        ("no bundle", "`bundle.json` is missing"),
+        ("no bundle", "never began"),
         ("two digests", "different digests"),
         ("a name that leads out", "no name"),
         ("digests that are none", "not digests by name"),

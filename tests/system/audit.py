@@ -29,6 +29,11 @@ class Told(NamedTuple):
     out: str
     err: str
 
+    @property
+    def faults(self) -> str:
+        """What the verifier says does not hold, a line each."""
+        return "\n".join(line for line in self.out.splitlines() if line.startswith("does not hold"))
+
 
 def keisei(agency: Agency, *words: str) -> Told:
     """The installed program, run by the operator in the project."""

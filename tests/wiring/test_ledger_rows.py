@@ -8,15 +8,19 @@ from msgspec.structs import replace
 
 from keisei import __version__
 from keisei.engine.control import again
+from keisei.engine.intake import TASK_FILE, Origin, _with_agent
 from keisei.gate.log import GateLog
 from keisei.records.adapter import CodexAdapter
 from keisei.records.id import TaskId
+from keisei.records.intent import TaskIntent
 from keisei.records.move import EntryQuery, NewEntry
 from keisei.records.role import RoleIsolation
 from keisei.records.task_spec import Elevation, SpecTask, TaskSpec
+from keisei.records.task_type import TaskTypeSpec
 from keisei.rules.agent_id import of_task
 from keisei.rules.redact import Redactor
 from keisei.wiring.constitution import KIND
+from keisei.wiring.judgement import _texts
 from keisei.wiring.runner import new_id
 from keisei.wiring.salvage import refused_in
 from keisei.wiring.spawn import bypass_of, called
@@ -306,3 +310,23 @@ def test_no_finding_in_the_ledger_holds_a_secret_of_the_attempt(tmp_path):
         assert "[redacted]" in str(house.store.findings(attempt.attempt_id))
     finally:
         house.close()
+
+
+@pytest.mark.parametrize(("parent", "agent"), [(None, "indra"), ("some-task", None)], ids=["asked for", "a child"])
+def test_the_agent_that_a_task_file_names_is_the_tasks_unless_an_agent_wrote_the_file(parent, agent):
+    spec = TaskTypeSpec(task_type="agent-task", payload_schema_id=TASK_FILE)
+    intent = TaskIntent(task_type="agent-task", source="t", payload={"task": {"role": "edit-local", "agent": "indra"}})
+
+    assert _with_agent(intent, spec, Origin(parent_task_id=parent)).agent == agent
+    assert _with_agent(replace(intent, agent="arc"), spec, Origin()).agent == "arc"
+    assert _with_agent(replace(intent, payload={"task": []}), spec, Origin()).agent is None
+    assert _with_agent(intent, replace(spec, payload_schema_id="other"), Origin()).agent is None
+
+
+def test_what_commands_print_is_kept_whole_and_without_secrets():
+    long = "y" * 100_000
+    runs = [{"command": "test", "output": f"{long} {SECRET}", "code": 1, "parts": (SECRET,)}]
+
+    assert _texts(runs, Redactor((SECRET,))) == [
+        {"command": "test", "output": f"{long} [redacted]", "code": 1, "parts": ["[redacted]"]}
+    ]

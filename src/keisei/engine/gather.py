@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from keisei.contracts.check import build
-from keisei.contracts.registry import schema_id
 from keisei.engine.compose import holding, spawnable_role
+from keisei.engine.intake import TASK_FILE
 from keisei.engine.ports import Library
 from keisei.records.adapter import AdapterConfig
 from keisei.records.approval import ApprovalRecord
@@ -34,9 +34,6 @@ from keisei.rules.policy import Policy, policy_digest
 from keisei.rules.role import ResolvedRole
 from keisei.rules.section import Earlier, Files
 from keisei.rules.variant import chosen_model
-
-TASK_FILE = schema_id("task.spec")
-"""The payload schema of task types whose payload is a task.toml."""
 
 
 class Material(Library, Protocol):

@@ -5,9 +5,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from keisei.contracts.check import build
 from keisei.contracts.dialect import translate
+from keisei.contracts.registry import schema_id
 from keisei.records.adapter import AdapterConfig
 from keisei.records.error import OperatorError, Refused
 from keisei.records.id import AdapterId, AgentId, ProfileId, ScheduleId, SensorEventId, TaskId
@@ -27,6 +29,8 @@ RESERVED_SOURCES = ("workflow:", TASK_SOURCE)
 """Likewise for sources."""
 ORDERED = "task_enqueued"
 """The row of a task that a person asked for; its subject is the task."""
+TASK_FILE = schema_id("task.spec")
+"""The schema of payloads that are task files."""
 PRIORITY = 5
 """Of a task that names none, as in the original."""
 
@@ -116,6 +120,7 @@ def accept(  # noqa: PLR0913 - an intent, who knows what it names, and what is a
     """The task of an intent. Raises OperatorError for anything that could not run later."""
     intent = registry.fitted(intent)
     spec = registry.task_type(intent.task_type)
+    intent = _with_agent(intent, spec, origin)
     profile = registry.profile(_profile_id(intent, spec, defaults))
     chosen = _chosen_adapter(intent, spec)
     registry.adapter(chosen or profile.default_adapter_id)
@@ -160,6 +165,15 @@ def accept(  # noqa: PLR0913 - an intent, who knows what it names, and what is a
     # A task with fallbacks is never passed over for one adapter's breaker: the others are tried when it is claimed.
     lone = chosen or (None if profile.fallback_adapter_ids else profile.default_adapter_id)
     return NewTask(task=task, breaker_id=lone, depth=origin.depth, ledger=_ordered(task, origin))
+
+
+def _with_agent(intent: TaskIntent, spec: TaskTypeSpec, origin: Origin) -> TaskIntent:
+    """The intent with the agent that its task file names, where it names none itself. A child has its parent's."""
+    if intent.agent is not None or origin.parent_task_id is not None or spec.payload_schema_id != TASK_FILE:
+        return intent
+    own = intent.payload.get("task")
+    named = own.get("agent") if isinstance(own, dict) else None
+    return replace(intent, agent=AgentId(named)) if isinstance(named, str) and named else intent
 
 
 def _ordered(task: TaskRecord, origin: Origin) -> tuple[NewEntry, ...]:

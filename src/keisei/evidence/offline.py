@@ -1254,12 +1254,16 @@ class Attempt:
         if "prompt.md" in self.evidence:
             fits = at(self.bundle, "prompt", "sha256") == self.evidence["prompt.md"]
             check("prompt.md is the bundle's", fits, "the bundle names another prompt")
-        for name, value in (("bundle_hash", self.bundle_hash()), ("base", at(self.bundle, "workspace", "commit"))):
-            said = self.forked.body.get(name) if self.forked else None
-            if said is not None:
-                check(
-                    f"{name} of agent_forked", said == value, f"it says {shown(said)}, bundle.json gives {shown(value)}"
-                )
+        gives = {
+            "bundle_hash": ("bundle.json", self.bundle_hash()),
+            "base": ("bundle.json", at(self.bundle, "workspace", "commit")),
+            "spec_sha256": ("task.json", self.evidence.get("task.json")),
+        }
+        row = self.forked.body if self.forked else {}
+        for name, (file, value) in gives.items():
+            if name in row:
+                otherwise = f"it says {shown(row[name])}, {file} gives {shown(value)}"
+                check(f"{name} of agent_forked", row[name] == value, otherwise)
 
     def bundle_hash(self) -> str:
         """The hash of the bundle, its random id left out."""

@@ -90,6 +90,8 @@ class Facts:
         self.last = self._last(lambda kind: kind.startswith(LANDING) and kind != REVERTED)
         self.landing = self.made or self.last
         self.completed = settled.body.get("status") == "completed"
+        if BUNDLE not in self.evidence:
+            raise ValueError(f"attempt {source.attempt_id} never began: nothing was prepared, so nothing is attested")
         self.bundle = self.json(BUNDLE)
         self.result = self.json(RESULT) if RESULT in self.evidence else {}
         self.returned = self.read(RETURNED, Returned) if RETURNED in self.evidence else Returned()

@@ -4,8 +4,10 @@ A note is only ever added to: lines that somebody else has written stay, and a l
 written twice. The reference is exchanged only where it still stands where it was seen, so that nobody's note is lost.
 """
 
-import secrets
+import os
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from keisei.records.error import KeiseiError, OperatorError, Refused, WorldFault
@@ -21,6 +23,9 @@ from keisei.workspace.ref import NOTES
 TRIES: Final = 5
 LARGEST: Final = 64 * 1024 * 1024
 """Bytes of a note that are read; somebody has filled a larger one with something else."""
+SHA256: Final = 64
+CONFIG: Final = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
+"""What a folder says whose objects have names of 64 digits."""
 
 
 def attach(archive: Archive, gathered: Gathered) -> tuple[str, int]:
@@ -99,17 +104,21 @@ def _text(common_dir: str, commit: str) -> bytes:
 
 
 def _made(common_dir: str, tip: str | None, commit: str, text: bytes) -> str:
-    """The notes with one more: git itself makes them, under a name of ours that nobody else knows."""
-    own = f"{NOTES}-{secrets.token_hex(8)}"
+    """The notes with one more: git itself makes them, in a folder of the moment that shares only the objects."""
     blob = shared(common_dir, "hash-object", "-w", "--stdin", "-t", "blob", given=[text]).decode("ascii").strip()
-    if tip is not None:
-        shared(common_dir, "update-ref", "--no-deref", own, tip)
-    try:
-        words = ("notes", f"--ref={own}", "add", "-f", "-C", named(blob), named(commit))
-        checked(words, asked(words, {**WHO, "GIT_DIR": common_dir}, common_dir))
-        return named(shared(common_dir, "rev-parse", "--verify", f"{own}^{{commit}}").decode("ascii").strip())
-    finally:
-        asked(("update-ref", "--no-deref", "-d", own), {"GIT_DIR": common_dir}, common_dir)
+    with tempfile.TemporaryDirectory(prefix="keisei-note-", ignore_cleanup_errors=True) as folder:
+        place = Path(folder)
+        for name in ("objects", f"{NOTES}/.."):
+            Path(os.path.normpath(place / name)).mkdir(parents=True, exist_ok=True)
+        (place / "HEAD").write_text("ref: refs/heads/none\n")
+        (place / "config").write_text(CONFIG if len(commit) == SHA256 else "")
+        if tip is not None:
+            (place / NOTES).write_text(f"{tip}\n")
+        where = {**WHO, "GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": f"{common_dir}/objects"}
+        add = ("notes", f"--ref={NOTES}", "add", "-f", "-C", named(blob), named(commit))
+        checked(add, asked(add, where, common_dir))
+        look = ("rev-parse", "--verify", f"{NOTES}^{{commit}}")
+        return named(checked(look, asked(look, where, common_dir)).decode("ascii").strip())
 
 
 def attach_landed(archive: Archive, attempt_id: AttemptId) -> str | None:

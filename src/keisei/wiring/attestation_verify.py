@@ -14,9 +14,10 @@ from keisei.rules.dsse import keyid, parse_envelope
 from keisei.rules.note import VerifierKey, parse_vkey
 from keisei.wiring import attestation_git as git
 from keisei.wiring.attestation import Archive, Gathered
-from keisei.wiring.attestation_note import note_lines, repository
+from keisei.wiring.attestation_note import note_lines
 from keisei.wiring.ledger_proof import inclusion
 from keisei.wiring.signing import known_vkey, origin
+from keisei.workspace.checkpoint import common_dir_of
 from keisei.workspace.ref import NOTES
 
 
@@ -43,8 +44,8 @@ def verify_here(archive: Archive, gathered: Gathered) -> Verified:
         return Verified(attempt_id, (*faults, str(error)), (), ())
     faults += contradictions(facts)
     faults += _unproved(archive, facts.rows)
-    if archive.home.root is not None:
-        common_dir = repository(archive)
+    common_dir = common_dir_of(archive.home.root) if archive.home.root is not None else None
+    if common_dir is not None:
         looked = git.look(common_dir, facts)
         faults += looked.faults
         told += looked.told

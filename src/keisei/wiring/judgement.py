@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -66,9 +66,8 @@ def judged(
     verdict = judge(claim, findings)
     _keep(shop, claimed, keys, "findings", msgspec.json.format(msgspec.json.encode(findings)))
     if held is not None and held.examined.verified is not None:
-        _keep(
-            shop, claimed, keys, "verification", msgspec.json.format(msgspec.json.encode(held.examined.verified.runs))
-        )
+        runs = _texts(msgspec.to_builtins(held.examined.verified.runs), Redactor(secrets))
+        _keep(shop, claimed, keys, "verification", msgspec.json.format(msgspec.json.encode(runs)))
     accepted = verdict.outcome.status == "completed"
     if held is not None and not accepted:
         held.put_aside()
@@ -140,6 +139,15 @@ def _without(finding: FindingRecord, redactor: Redactor) -> FindingRecord:
     """A finding without secrets: a command may print what an agent has written into a file."""
     reason = None if finding.reason is None else redactor.text(finding.reason)[:LINE]
     return replace(finding, reason=reason, detail=finding.detail and redactor.text(finding.detail))
+
+
+def _texts(value: Any, redactor: Redactor) -> Any:  # noqa: ANN401 - JSON in, JSON out
+    """What commands have printed, whole, but without secrets."""
+    if isinstance(value, dict):
+        return {key: _texts(item, redactor) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_texts(item, redactor) for item in value]
+    return redactor.text(value) if isinstance(value, str) else value
 
 
 def _signals(shop: Shop, task: TaskRecord) -> tuple[str, ...] | None:
