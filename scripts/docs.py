@@ -85,7 +85,10 @@ def settings_page() -> str:
 def exits_page() -> str:
     head = (
         "`kei-agent-runtime` and `kei-schema-lint` exit 2 for bad usage, `kei-capability` exits 2 for every failure, "
-        "as the originals do.\n"
+        "as the originals do.\n\n"
+        "`keisei evidence verify DIR` and the program that `keisei evidence verifier` prints exit 0 where every claim "
+        "holds, 1 where something cannot be read, 2 where a claim does not hold, and 3 where nothing is wrong but "
+        "something that matters was not checked: who signed, without `--key`, or the commit, without `--repository`.\n"
     )
     return "# Exit codes\n\n" + NOTE + rows(("code", "meaning"), list(EXITS.items())) + "\n" + head
 

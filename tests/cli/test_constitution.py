@@ -7,7 +7,9 @@ import stat
 
 import pytest
 
+from keisei.library.placement import Placement
 from keisei.records.error import WorldFault
+from keisei.wiring.constitution import accept
 
 AGENT = """# who it is
 [identity]
@@ -23,6 +25,10 @@ revised_at = 2026-01-01T00:00:00Z
 chain = "bitcoin"
 address = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 """
+
+
+MARK = AGENT[AGENT.index("[constitution]") : AGENT.index("[[wallets]]")]
+CALM, CALMER, GOOD = "calm\n", "calmer\n", "good\n"
 
 
 def sha(text):
@@ -59,12 +65,14 @@ def proposed(shell, text="calmer\n", paper="soul", reason="less noise"):
 
 def test_a_proposal_is_shown_compared_and_changes_no_file(shell, agent):
     before = said(agent)
+    told(shell, "accept", "indra")
     seq = proposed(shell)
 
     shown = told(shell, "show", "indra")
-    assert (shown["state"], shown["accepted"]) == ("new", None)
+    assert (shown["state"], shown["accepted"]["seq"]) == ("accepted", 1)
     assert [(each["seq"], each["papers"], each["fits"]) for each in shown["proposals"]] == [(seq, ["soul"], True)]
-    assert shell.run("constitution", "diff", "indra", "--proposal", seq).out.splitlines()[2:4] == ["-calm", "+calmer"]
+    lines = shell.run("constitution", "diff", "indra", "--proposal", seq).out.splitlines()
+    assert (lines[2:4], lines[-1]) == (["-calm", "+calmer"], f"seen: {sha(CALMER)},{sha(GOOD)}")
     assert said(agent) == before
 
 
@@ -118,16 +126,164 @@ def test_papers_that_changed_since_are_not_overwritten_unless_it_is_said(shell, 
     assert told(shell, "accept", "indra", "--proposal", seq, "--anyway")["soul"] == sha("calmer\n")
 
 
-def test_a_proposal_does_not_carry_an_unaccepted_paper_along(shell, agent):
+@pytest.mark.parametrize("anyway", [(), ("--anyway",)], ids=["", "anyway"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_proposal_does_not_carry_an_unaccepted_paper_along(shell, agent, when, anyway):
     told(shell, "accept", "indra")
+    if when == "after":
+        seq = proposed(shell, "better\n", "purpose")
     (agent / "SOUL.md").write_text("slipped in\n")
-    seq = proposed(shell, "better\n", "purpose")
+    if when == "before":
+        seq = proposed(shell, "better\n", "purpose")
 
-    done = shell.run("constitution", "accept", "indra", "--proposal", seq)
+    done = shell.run("constitution", "accept", "indra", "--proposal", seq, *anyway)
 
-    assert done.code == 2
-    assert "`SOUL.md` of `indra` is not the accepted text" in done.err
-    assert said(agent)["PURPOSE.md"] == "good\n"
+    assert (done.code, said(agent)["PURPOSE.md"]) == (2, "good\n")
+    if when == "before" or anyway:
+        assert "`SOUL.md` of `indra` is not the accepted text" in done.err
+    assert "+slipped in" in told(shell, "diff", "indra", "--proposal", seq)["soul"]
+
+
+def test_a_proposal_is_compared_with_what_was_accepted_not_with_what_was_slipped_in(shell, agent):
+    told(shell, "accept", "indra")
+    far = "\n".join(f"line {number}" for number in range(20))
+    (agent / "SOUL.md").write_text(f"slipped in\n{far}\n")
+    seq = proposed(shell, f"slipped in\n{far}\nand more\n")
+
+    assert {"-calm", "+slipped in", "+and more"} <= set(told(shell, "diff", "indra", "--proposal", seq)["soul"])
+
+
+@pytest.mark.usefixtures("agent")
+def test_before_anything_was_accepted_everything_is_new(shell):
+    assert told(shell, "diff", "indra") == {
+        "soul": ["@@ -1 +1,2 @@", "+calm", " "],
+        "purpose": ["@@ -1 +1,2 @@", "+good", " "],
+        "seen": [sha(CALM), sha(GOOD)],
+    }
+
+
+def test_only_what_was_seen_is_accepted(shell, agent):
+    seen = ",".join(told(shell, "diff", "indra")["seen"])
+    (agent / "PURPOSE.md").write_text("slipped in\n")
+
+    done = shell.run("constitution", "accept", "indra", "--seen", seen)
+
+    assert (done.code, "has changed since you read it" in done.err) == (2, True)
+    (agent / "PURPOSE.md").write_text(GOOD)
+    assert told(shell, "accept", "indra", "--seen", seen)["seq"] == 1
+    seq = proposed(shell)
+    assert shell.run("constitution", "accept", "indra", "--proposal", seq, "--seen", seen).code == 2
+    wanted = f"{sha(CALMER)},{sha(GOOD)}"
+    assert told(shell, "accept", "indra", "--proposal", seq, "--seen", wanted)["soul"] == sha(CALMER)
+    assert shell.run("constitution", "accept", "indra", "--seen", sha(CALM)[:12]).code == 1
+
+
+def test_accepted_papers_that_are_gone_have_changed(shell, agent):
+    told(shell, "accept", "indra")
+    (agent / "agent.toml").write_text(AGENT.replace(MARK, ""))
+    for name in ("SOUL.md", "PURPOSE.md"):
+        (agent / name).unlink()
+
+    assert told(shell, "show", "indra")["state"] == "changed"
+    assert told(shell, "diff", "indra")["soul"][1] == "-calm"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--version", "1\x1b[31m\n"),
+        ("--version", ""),
+        ("--version", "9" * 65),
+        ("--reason", "r" * 2001),
+        ("--reason", "\x1b]0;title\x07"),
+    ],
+)
+def test_versions_and_reasons_are_short_and_plain(shell, agent, words):
+    before = said(agent)
+
+    done = shell.run("constitution", "accept", "indra", *words)
+
+    assert (done.code, done.out, said(agent)) == (2, "", before)
+    assert done.err.startswith("error: a ")
+    assert told(shell, "history", "indra") == []
+
+
+def test_a_paper_that_could_not_be_proposed_is_not_accepted_either(shell, agent):
+    (agent / "SOUL.md").write_text("x" * 65_537)
+
+    assert "65536 are the most" in shell.run("constitution", "accept", "indra").err
+    assert told(shell, "history", "indra") == []
+
+
+# --- whose it is ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def evil(agent):
+    folder = agent.parent / "evil"
+    folder.mkdir()
+    (folder / "agent.toml").write_text(AGENT.partition("[[wallets]]")[0])
+    (folder / "SOUL.md").write_text("evil\n")
+    (folder / "PURPOSE.md").write_text("evil\n")
+    return folder
+
+
+VERBS = (
+    ("constitution", "accept", "evil"),
+    ("constitution", "accept", "evil", "--proposal", "1"),
+    ("constitution", "reject", "evil", "--proposal", "1"),
+    ("constitution", "propose", "evil", "--soul", "keisei.toml", "--reason", "r"),
+    ("constitution", "show", "evil"),
+    ("constitution", "diff", "evil"),
+    ("identity", "show", "evil"),
+    ("identity", "card", "evil", "--url", "https://x.example/"),
+    ("identity", "did", "evil"),
+    ("identity", "erc8004", "evil"),
+    ("identity", "resolve", "evil"),
+)
+
+
+@pytest.mark.parametrize("words", VERBS, ids=" ".join)
+def test_a_file_that_says_it_is_another_agent_is_nobody(shell, agent, evil, words):
+    told(shell, "accept", "indra")
+    assert "indra" in (evil / "agent.toml").read_text()
+
+    done = shell.run(*words)
+
+    assert (done.code, done.out) == (1, "")
+    assert "error[bad-name]" in done.err
+    assert [row["actor"] for row in told(shell, "history", "indra")] == [
+        told(shell, "show", "indra")["accepted"]["actor"]
+    ]
+    assert told(shell, "show", "indra")["state"] == "accepted"
+    assert said(agent)["SOUL.md"] == CALM
+
+
+@pytest.mark.parametrize(
+    "words", [each for each in VERBS if each[1] in ("accept", "propose", "card", "did", "erc8004")][2:]
+)
+def test_nothing_is_proposed_or_told_of_an_agent_that_wears_anothers_face(shell, evil, words):
+    fix(evil, 'display_name = "In\u200bdra"')
+
+    done = shell.run(*words)
+
+    assert (done.code, done.out) == (1, "")
+    assert "error[identity-conflict]" in done.err
+
+
+def test_an_agent_that_wears_anothers_face_is_not_accepted(shell, evil):
+    fix(evil, 'display_name = "\uff29\uff2e\uff24\uff32\uff21"')
+
+    done = shell.run("constitution", "accept", "evil")
+
+    assert (done.code, "is the internal name of another agent" in done.err) == (1, True)
+    assert told(shell, "history", "evil") == []
+    assert told(shell, "accept", "indra")["seq"] == 1  # whose name it is is not kept from anything
+
+
+def fix(folder, display):
+    text = (folder / "agent.toml").read_text().replace('"indra"', '"evil"').replace('display_name = "Indra"', display)
+    (folder / "agent.toml").write_text(text)
 
 
 def test_what_stands_in_the_files_is_accepted_without_writing_them(shell, agent):
@@ -156,18 +312,104 @@ def test_inside_an_attempt_nobody_accepts_rejects_or_proposes_as_an_operator(she
     assert [row["kind"] for row in told(shell, "history", "indra")] == ["constitution_proposed"]
 
 
-def test_a_row_that_cannot_be_written_leaves_the_files_as_they_were(shell, agent, monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "code"), [(WorldFault("the store is away"), 1), (KeyboardInterrupt(), 130)], ids=["fault", "interrupt"]
+)
+def test_a_row_that_cannot_be_written_leaves_the_files_as_they_were(shell, agent, monkeypatch, error, code):
     seq = proposed(shell)
     before = said(agent)
 
     def broken(*_given):
-        raise WorldFault("the store is away")
+        raise error
 
     monkeypatch.setattr("keisei.wiring.constitution_order.accept", broken)
     done = shell.run("constitution", "accept", "indra", "--proposal", seq)
 
-    assert done.code != 0
+    assert done.code == code
     assert said(agent) == before
+
+
+@pytest.mark.parametrize("error", [WorldFault("the store is away"), KeyboardInterrupt()], ids=["fault", "interrupt"])
+def test_a_first_constitution_whose_row_cannot_be_written_is_none(shell, agent, monkeypatch, error):
+    bare(agent)
+    seq = first(shell)
+
+    def broken(*_given):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("keisei.wiring.constitution_order.accept", broken)
+        assert shell.run("constitution", "accept", "indra", "--proposal", seq).code != 0
+
+    assert sorted(said(agent)) == ["agent.toml"]
+    assert told(shell, "show", "indra")["state"] == "none"
+    assert told(shell, "accept", "indra", "--proposal", seq)["version"] == "0.1.0"
+
+
+def test_who_is_interrupted_behind_the_row_has_accepted(shell, agent, monkeypatch):
+    seq = proposed(shell)
+
+    def late(*given):
+        accept(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("keisei.wiring.constitution_order.accept", late)
+        assert shell.run("constitution", "accept", "indra", "--proposal", seq).code == 130
+
+    assert said(agent)["SOUL.md"] == CALMER
+    assert told(shell, "show", "indra")["state"] == "accepted"
+
+
+def test_where_only_the_row_is_missing_accepting_again_completes_it(shell, agent, monkeypatch):
+    told(shell, "accept", "indra")
+    seq = proposed(shell)
+
+    def killed(*_given):
+        raise WorldFault("gone")
+
+    with monkeypatch.context() as patch:  # as after a crash: the files are written, and nobody puts them back
+        patch.setattr("keisei.wiring.constitution_order.accept", killed)
+        patch.setattr("keisei.wiring.constitution_order.take_back", lambda *_given: None)
+        shell.run("constitution", "accept", "indra", "--proposal", seq)
+    written = said(agent)
+    assert told(shell, "show", "indra")["state"] == "changed"
+
+    done = told(shell, "accept", "indra", "--proposal", seq)
+
+    assert (done["proposal"], done["version"], said(agent)) == (seq, "1.1.0", written)
+    assert told(shell, "show", "indra")["proposals"] == []
+
+
+def test_what_was_half_written_is_taken_back_before_anything_is_accepted(shell, agent, monkeypatch):
+    bare(agent)
+    seq = first(shell)
+
+    def killed(*_given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:  # as after a crash between the files
+        patch.setattr("keisei.library.placement.Placement.undo", lambda _self: None)
+        patch.setattr("keisei.library.placing.shutil.rmtree", lambda *_given, **_more: None)
+        place = Placement.place
+        patch.setattr(Placement, "place", lambda self, file: killed() if "toml" in file.path else place(self, file))
+        shell.run("constitution", "accept", "indra", "--proposal", seq)
+    assert {"SOUL.md", "PURPOSE.md"} < {path.name for path in agent.iterdir()}
+
+    assert told(shell, "accept", "indra", "--proposal", seq)["version"] == "0.1.0"
+    assert sorted(path.name for path in agent.iterdir()) == ["PURPOSE.md", "SOUL.md", "agent.toml"]
+
+
+def bare(agent):
+    (agent / "agent.toml").write_text(AGENT.partition("[constitution]")[0])
+    for name in ("SOUL.md", "PURPOSE.md"):
+        (agent / name).unlink()
+
+
+def first(shell):
+    (shell.folder / "new.md").write_text(CALM)
+    both = ("--soul", shell.folder / "new.md", "--purpose", shell.folder / "new.md")
+    return told(shell, "propose", "indra", *both, "--reason", "r")["seq"]
 
 
 def test_a_paper_that_leads_out_of_the_folder_is_not_written(shell, agent):
@@ -182,16 +424,12 @@ def test_a_paper_that_leads_out_of_the_folder_is_not_written(shell, agent):
 
 
 def test_a_first_constitution_is_proposed_whole(shell, agent):
-    (agent / "agent.toml").write_text(AGENT.partition("[constitution]")[0])
-    for name in ("SOUL.md", "PURPOSE.md"):
-        (agent / name).unlink()
+    bare(agent)
     (shell.folder / "new.md").write_text("calm\n")
 
     half = shell.run("constitution", "propose", "indra", "--soul", shell.folder / "new.md", "--reason", "r")
     assert (half.code, "a first one has a soul and a purpose" in half.err) == (2, True)
-    both = ("--soul", shell.folder / "new.md", "--purpose", shell.folder / "new.md")
-    seq = told(shell, "propose", "indra", *both, "--reason", "r")["seq"]
-    assert told(shell, "accept", "indra", "--proposal", seq)["version"] == "0.1.0"
+    assert told(shell, "accept", "indra", "--proposal", first(shell))["version"] == "0.1.0"
     assert said(agent)["PURPOSE.md"] == "calm\n"
     assert shell.run("lint", "agents").out == "checked 1 agent: no errors, no warnings\n"
 
@@ -221,8 +459,8 @@ def test_rows_of_others_and_rows_by_hand_are_no_proposals(shell):
 
 @pytest.mark.usefixtures("agent")
 def test_what_an_agent_wrote_is_shown_and_not_obeyed(shell):
-    seq = proposed(shell, "\x1b[31mred\u202e\n", reason="\x1b]0;title\x07why")
+    seq = proposed(shell, "\x1b[31mred\u202e\n", reason="\u202ewhy\u2066")
 
     for words in (("diff", "indra", "--proposal", seq), ("show", "indra"), ("history", "indra")):
         out = shell.run("constitution", *words).out
-        assert not {"\x1b", "\x07", "\u202e"} & set(out)
+        assert not {"\x1b", "\u202e", "\u2066"} & set(out)

@@ -48,20 +48,32 @@ def test_an_export_is_verified_here_and_by_the_verifier_that_is_printed(at, land
     key = (tmp_path / "an export/key.txt").read_text().strip()
     at.cd(tmp_path)
 
-    words = ("an export", "--key", key, "--repository", landed.yard.root)
-    assert "every claim of 3 statements holds" in at.run("evidence", "verify", *words).out
     assert at.run("evidence", "verifier", "--out", "check.py").code == 0
     assert at.run("evidence", "verifier").raw == (tmp_path / "check.py").read_bytes()
-    alone = [sys.executable, "-I", "check.py", "attestation", *map(str, words)]
-    assert subprocess.run(alone, cwd=tmp_path, capture_output=True, check=False).returncode == 0
 
+    def both(code, *words):
+        """What both say, and how both end."""
+        own = at.run("evidence", "verify", *words)
+        argv = [sys.executable, "-I", "check.py", "attestation", *map(str, words)]
+        alone = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=False)
+        assert (own.code, own.raw) == (alone.returncode, alone.stdout) == (code, alone.stdout)
+        return own
+
+    words = ("an export", "--key", key, "--repository", landed.yard.root)
+    assert "everything that matters holds" in both(0, *words).out
+    assert "NOT WHOLLY CHECKED" in both(3, "an export").out
+    both(3, "an export", "--key", key)
+
+    proofs = tmp_path / "an export/proofs.jsonl"
+    kept = proofs.read_text()
+    for old, new in ((kept.split("\n", 1)[0], ""), ('"origin":"', '"origin":"x'), ('"format":"', '"format":"x')):
+        proofs.write_text(kept.replace(old, new))
+        both(2 if new else 1, *words)
+    proofs.write_text(kept)
     (tmp_path / "an export/evidence/stdout.log").write_text("nothing\n")
-    done = at.run("evidence", "verify", *words)
-    assert done.code == 2
-    assert "does not hold: the evidence `stdout.log` was changed" in done.out
-    assert subprocess.run(alone, cwd=tmp_path, capture_output=True, check=False).returncode == 2
-    told = json.loads(at.run("evidence", "verify", *words, "--json").out)
-    assert (told["holds"], told["attempt_id"]) == (False, landed.attempt.attempt_id)
+    assert "does not hold  evidence/stdout.log: its SHA-256 is" in both(2, *words).out
+    told = json.loads(both(2, *words, "--json").out)
+    assert (told["verdict"], told["attempt"]) == ("broken", landed.attempt.attempt_id)
 
 
 def test_an_attempt_is_verified_where_it_happened(at, landed):
@@ -93,9 +105,6 @@ def test_an_attempt_is_verified_where_it_happened(at, landed):
         (("show", "nobody"), 1, "nobody"),
         (("verify", "nobody"), 1, "nobody"),
         (("verify", "nobody", "--key", "x"), 1, "--key and --repository are for an exported folder"),
-        (("verify", ".", "--key", "x"), 1, "--key: a verifier key is"),
-        (("verify", "."), 1, "key.txt"),
-        (("verify", ".", "--repository", "/nowhere"), 1, "there is no repository at"),
         (("export", "nobody", "x"), 1, "nobody"),
     ],
 )
@@ -105,6 +114,19 @@ def test_what_cannot_be_done_is_told_with_a_next_step(at, words, code, told):
     assert done.code == code
     assert told in done.err
     assert "hint" in done.err.lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--key", "x"), "--key: a verifier key is NAME+ID+KEY; `keisei ledger key` prints it"),
+        ((), "attestation.intoto.jsonl: it is missing; a folder that was exported has it"),
+    ],
+)
+def test_a_folder_that_cannot_be_read_is_told_in_the_words_of_the_verifier(at, words, told):
+    done = at.run("evidence", "verify", ".", *words)
+
+    assert (done.code, done.out, done.err) == (1, "", f"offline.py: {told}\n")
 
 
 def test_an_export_never_writes_over_something(at, landed, tmp_path):

@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 HEAD = "0" * 64
+LOOKS = "AKIAIOSFODNN7EXAMPLE"
 
 
 class Book:
@@ -189,7 +190,7 @@ def test_a_fork_needs_no_more_than_an_id(book):
         (["--spec", "nowhere.toml"], 1, "there is no file `nowhere.toml`"),
         (["--spec", "/dev/zero"], 1, "there is no file"),
         (["--spec-sha", "xyz"], 1, "not a sha256"),
-        (["--spec", "keisei.toml", "--spec-sha", "ab" * 32], 2, "say the same"),
+        (["--spec", "keisei.toml", "--spec-sha", "ab" * 32], 1, "say the same"),
     ],
     ids=["no-file", "device", "no-hash", "both"],
 )
@@ -232,7 +233,48 @@ def test_a_row_that_is_not_there_is_one_clear_error(book, seq):
 
 @pytest.mark.parametrize("words", [["show", "0"], ["rows", "--limit", "0"], ["rows", "--after", "-1"]])
 def test_numbers_that_are_none_are_mistakes_of_usage(book, words):
-    assert book.run(*words).code == 2
+    assert book.run(*words).code == 1
+
+
+def test_a_mistake_of_usage_is_not_taken_for_a_ledger_that_does_not_hold(book):
+    for words in (["verify", "--nope"], ["done", "x"], ["nope"]):
+        assert book.run(*words).code == 1
+
+
+def test_scripts_that_begin_with_init_go_on(book):
+    done = book.run("init")
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("nothing to do")
+    assert not (book.shell.home / "state").exists()
+
+
+def test_what_looks_like_a_secret_is_not_written_and_that_is_told(book):
+    body = {"said": f"use {LOOKS}", "deep": [{"password": "hunter2"}], LOOKS: 1, "fine": "x" * 5000, "n": 1}
+
+    done = book.append("--body", json.dumps(body))
+
+    assert (done.code, done.out) == (0, "written: row 1\n")
+    assert done.err == "note: what looks like a secret was taken out of row 1: [redacted], deep, said\n"
+    assert book.json("show", 1)["body"] == {
+        "said": "use [redacted]",
+        "deep": [{"password": "[redacted]"}],
+        "[redacted]": 1,
+        "fine": "x" * 5000,
+        "n": 1,
+    }
+
+
+@pytest.mark.parametrize("name", ["kind", "subject", "actor"])
+def test_a_name_that_looks_like_a_secret_is_refused(book, name):
+    words = {"kind": "k", "subject": "s", "actor": "a"} | {name: LOOKS}
+
+    done = book.run("append", *(part for each, value in words.items() for part in (f"--{each}", value)))
+
+    assert (done.code, done.out) == (1, "")
+    assert f"the {name} looks like a secret" in done.err
+    assert LOOKS not in done.err
+    assert book.json("rows") == []
 
 
 def test_a_whole_chain_is_proved_with_its_length_and_head(book):

@@ -184,8 +184,8 @@ def test_the_list_has_the_columns_of_the_originals(book):
     assert [each["agent_id"] for each in book.json("list", "--status", "done")] == ["b"]
     assert [each["seq"] for each in book.json("list", "--kind", "agent_forked")] == [1, 2]
     assert [each["seq"] for each in book.json("list", "--limit", 1)] == [1]
-    assert book.run("list", "--status", "done", "--limit", 1).code == 2
-    assert book.run("list", "--status", "over").code == 2
+    assert book.run("list", "--status", "done", "--limit", 1).code == 1
+    assert book.run("list", "--status", "over").code == 1
 
 
 def test_what_others_wrote_into_a_branch_is_printed_safely(book):
@@ -229,7 +229,33 @@ def test_costs_add_up(book):
         "rows": 2,
     }
     assert "cost: " in book.run("show", "a").out
-    assert book.run("record-cost", "a", "--cents", -1).code == 2
+    assert book.run("record-cost", "a", "--cents", -1).code == 1
+
+
+def test_what_looks_like_a_secret_is_not_written_about_an_agent(book):
+    looks = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    book.run("fork", "a", "--worktree", f"/w/{looks}")
+
+    done = book.run("done", "a", "--summary", f"used {looks} there", "--json")
+    paid = book.run("record-cost", "a", "--cents", 1, "--provider", looks)
+
+    assert json.loads(done.out)["body"] == {"summary": "used [redacted] there"}
+    assert done.err == "note: what looks like a secret was taken out of row 2: summary\n"
+    assert "out of row 3: provider" in paid.err
+    assert json.loads(paid.out)["total"]["provider"] == "[redacted]"
+    assert looks not in book.run("show", "a", "--json").out
+    refused(book.run("fork", looks), "looks like a secret")
+    refused(book.run("rejected", "a", "--actor", looks), "looks like a secret")
+
+
+def test_descendants_are_those_below_a_dna(book):
+    for words in (["top", "--dna", "D-1"], ["copy", "--fork-parent", "D-1"], ["fork", "--parent", "copy"], ["other"]):
+        book.run("fork", *words)
+    book.run("fork", "lost", "--fork-parent", "D-2")
+
+    assert [each.split("\t")[0] for each in book.run("descendants", "D-1").out.splitlines()] == ["copy", "fork"]
+    assert [each["agent_id"] for each in book.json("descendants", "D-2")] == ["lost"]
+    assert book.run("descendants", "D-3").out == "(no agents)\n"
 
 
 def test_a_number_shows_a_row_and_an_agent_of_that_name_where_there_is_none(book):

@@ -1,5 +1,7 @@
 """`keisei wallet`: addresses are written and signatures judged; a key is neither written nor said."""
 
+import base64
+import hashlib
 import json
 import os
 import shutil
@@ -11,6 +13,7 @@ import pytest
 
 from keisei.records.agent import AgentWallet
 from keisei.records.error import OperatorError
+from keisei.rules.wallet.message import verify_message
 from keisei.settings import read_settings
 from keisei.wiring import catalog, wallet
 from tests.rules.wallet.world import Signer, vectors
@@ -145,7 +148,9 @@ def test_wallets_written_as_a_value_are_added_to(desk):
             ("--chain", "bitcoin", "--address", SEGWIT, "--public-key", Signer(2).short.hex()),
             "does not give the address",
         ),
-        (("--chain", "bitcoin", "--address", SEGWIT, "--public-key", "02" + "zz"), "not one of secp256k1"),
+        (("--chain", "bitcoin", "--address", SEGWIT, "--public-key", "02" + "zz"), "33 or 65 bytes in hexadecimal"),
+        (("--chain", "ethereum", "--address", ETHEREUM["address"], "--network", "zzz"), "has no network `zzz`"),
+        (("--chain", "ethereum", "--address", ETHEREUM["address"], "--network", "007"), "has no network `007`"),
         (("--chain", "bitcoin", "--address", SEGWIT, "--contract", "SP0.other"), "is linked to `SP0.other`"),
         (("--chain", "solana", "--address", SEGWIT), "solana"),
         (("--chain", "bitcoin", "--address", ""), "empty"),
@@ -160,7 +165,13 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(desk, words, why):
     assert desk.path.read_text() == FILE
 
 
-SECRETS = {"hex": "0x" + "4f" * 32, "wif": "L" + "3kT9" * 12 + "abc", "mnemonic": " ".join(["legal"] * 11 + ["yellow"])}
+SECRETS = {
+    "hex": "0x" + "4f" * 32,
+    "split": "4c0883a69102937d 6231471b5dbb6204 fe5129617082792a e468d01a3f362318",
+    "wif": "L" + "3kT9" * 12 + "abc",
+    "mnemonic": " ".join(["legal"] * 11 + ["yellow"]),
+    "numbered": " ".join(f"{number} abandon" for number in range(1, 12)) + " 12 about",
+}
 
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
@@ -257,7 +268,7 @@ def test_the_verdict_says_whose_wallet_it_is_and_is_kept(desk):
     assert (row["kind"], row["subject"], row["source"]) == ("wallet_verified", "arc", "manual")
     assert row["body"]["signature"] == BIP137["signature"]
     assert row["body"]["public_key"] == KEY
-    assert "message" not in row["body"]
+    assert row["body"]["message"] == BIP137["message"]
     told = json.loads(desk.verify(BIP137, "arc", "--json").out)
     assert (told["valid"], told["wallet"]["agent_id"], told["row"]) == (True, "arc", None)
 
@@ -281,6 +292,13 @@ def test_a_message_comes_from_a_file_byte_for_byte(desk):
     ("change", "words", "code"),
     [
         ({"message": "@nowhere"}, (), 1),
+        ({"message": "@"}, (), 1),
+        ({"message": "@a\0b"}, (), 1),
+        ({"message": "@" + "n" * 5000}, (), 1),
+        ({"message": "@/dev/zero"}, (), 1),
+        ({"message": "@."}, (), 1),
+        ({"message": "@\x1b[31m"}, (), 1),
+        ({"message": "@\udcff"}, (), 1),
         ({"message": "x" * 70_000}, (), 1),
         ({}, ("--record",), 1),
         ({}, ("--scheme", "magic"), 1),
@@ -304,3 +322,139 @@ def test_what_cannot_be_judged_ends_in_one_sentence(desk, change, words, code):
     assert "\x1b" not in done.err + done.out
     assert SECRETS["hex"] not in done.err + done.out
     assert len(done.err + done.out) < 1000
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("wallet", "verify", "{}"),
+        ("wallet", "verify", "--address", SEGWIT, "--message", "x", "--signature", "x", "{}"),
+        ("wallet", "verify", "--address", "{}", "--message", "x", "--signature", "x"),
+        ("wallet", "verify", "--address", SEGWIT, "--message", "@{}", "--signature", "x"),
+        ("wallet", "verify", "--address", SEGWIT, "--message", "x", "--signature", "{}"),
+        ("wallet", "verify", "--address", SEGWIT, "--message", "x", "--signature", "x", "--scheme", "{}"),
+        ("wallet", "verify", "arc", "--address", SEGWIT, "--message", "x", "--signature", "x", "{}"),
+        ("wallet", "verify", "arc", "--address", SEGWIT, "--message", "x", "--signature", "x", "--kit-root", "{}"),
+        ("wallet", "add", "arc", "--chain", "{}", "--address", SEGWIT),
+        ("wallet", "add", "{}", "--chain", "bitcoin", "--address", SEGWIT),
+        ("wallet", "list", "arc", "{}"),
+        ("wallet", "list", "{}"),
+        ("wallet", "{}"),
+    ],
+)
+def test_a_secret_given_by_mistake_is_never_repeated(desk, words, secret):
+    done = desk.shell.run(*(word.format(secret) for word in words))
+
+    assert done.code in (1, 2)
+    assert secret[2:14] not in done.out + done.err
+
+
+def test_words_of_a_mnemonic_that_nobody_quoted_are_not_repeated(desk):
+    words = SECRETS["mnemonic"].split()
+
+    done = desk.shell.run("wallet", "verify", *words, "--address", SEGWIT, "--message", "x", "--signature", "x")
+
+    assert (done.code, "yellow" in done.out + done.err) == (1, False)
+
+
+def test_a_mistake_that_is_no_secret_is_still_told(desk):
+    done = desk.shell.run("wallet", "verify", "arc", "bob", "--address", SEGWIT, "--message", "x", "--signature", "x")
+
+    assert (done.code, "bob" in done.err) == (1, True)
+
+
+def test_the_key_of_taproot_may_be_its_32_bytes(desk):
+    signer = Signer(5)
+    short = signer.taproot().public_key_xonly.format().hex()
+    for key, number in ((short, 5), (Signer(6).short[1:].hex(), 6), (Signer(7).short.hex(), 7)):
+        words = ("--chain", "bitcoin", "--address", Signer(number).address("p2tr"), "--public-key", key)
+        assert desk.add(*words).code == 0
+
+    assert desk.list("arc")[0]["public_key"] == short
+    wrong = desk.add("--chain", "bitcoin", "--address", Signer(8).address("p2tr"), "--public-key", "11" * 32)
+    assert (wrong.code, "private key" in wrong.err, "1111" in wrong.err) == (1, True, False)
+
+
+def test_an_account_on_another_network_is_another_wallet_of_the_same_agent(desk):
+    desk.agent("bob")
+    words = ("--chain", "ethereum", "--address", ETHEREUM["address"], "--network")
+
+    assert [desk.add(*words, network).code for network in ("mainnet", "base", "8453", "base")] == [0, 0, 0, 1]
+    assert desk.add(*words, "celo", agent="bob").code == 1
+
+
+def test_a_file_of_another_agent_gets_no_wallet(desk):
+    text = desk.path.read_text().replace('"arc"', '"bob"')
+    desk.path.write_text(text)
+
+    done = desk.add("--chain", "bitcoin", "--address", SEGWIT)
+
+    assert (done.code, "differs from the folder `arc`" in done.err) == (1, True)
+    assert desk.path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "message", [b"@Hello", b"@", b"", b"\xff\x00", b"line\nline", b"nonce " + b"ab" * 32], ids=repr
+)
+def test_whatever_was_signed_is_kept_and_can_be_verified_again(desk, message):
+    signer = Signer(9)
+    address, signature = signer.address("p2wpkh"), signer.bip137(message, "p2wpkh")
+    desk.add("--chain", "bitcoin", "--address", address)
+    (desk.folder / "said").write_bytes(message)
+
+    done = desk.verify({"address": address, "message": "@said", "signature": signature}, "arc", "--record")
+
+    assert done.code == 0, done.out + done.err
+    body = json.loads(desk.shell.run("ledger", "show", "1", "--json").out)["body"]
+    kept = body["message"].encode() if "message" in body else base64.b64decode(body["message_base64"])
+    assert kept == message
+    assert hashlib.sha256(kept).hexdigest() == body["message_sha256"]
+    again = verify_message(body["scheme"], body["address"], kept, body["signature"], body["network"])
+    assert (again.valid, again.public_key) == (True, body["public_key"])
+
+
+def test_a_first_at_is_written_twice(desk):
+    signer = Signer(9)
+    case = {"address": signer.address("p2wpkh"), "signature": signer.bip137(b"@Hello", "p2wpkh")}
+
+    assert desk.verify({**case, "message": "@@Hello"}).code == 0
+    assert desk.verify({**case, "message": "@Hello"}).code == 1
+
+
+def test_a_message_with_a_mnemonic_is_not_kept(desk):
+    signer, message = Signer(9), f"my words: {SECRETS['numbered']}"
+    case = {"address": signer.address("p2wpkh"), "signature": signer.bip137(message.encode(), "p2wpkh")}
+    desk.add("--chain", "bitcoin", "--address", case["address"])
+
+    done = desk.verify({**case, "message": message}, "arc", "--record")
+
+    assert (done.code, "abandon" in done.out + done.err) == (1, False)
+    assert json.loads(desk.shell.run("ledger", "list", "--json").out) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("nowhere", "no such file"), ("/dev/zero", "a device"), (".", "a folder"), ("", "no file is named behind the @")],
+)
+def test_why_a_message_cannot_be_read_is_true(desk, name, why):
+    done = desk.verify({**BIP137, "message": f"@{name}"})
+
+    assert (done.code, why in done.err) == (1, True), done.err
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+@pytest.mark.parametrize(
+    "words", [("wallet", "list"), ("wallet", "list", "--json"), ("identity", "show", "arc"), ("agent", "show", "arc")]
+)
+def test_a_secret_that_stands_in_the_file_is_printed_by_nobody(desk, words, secret):
+    desk.path.write_text(
+        f'{FILE}[[wallets]]\nchain = "bitcoin"\naddress = "{SEGWIT}"\nmetadata = {{key = "{secret}"}}\n'
+    )
+
+    done = desk.shell.run(*words)
+
+    assert (done.code, done.out) == (1, "")
+    assert "agent.toml:12:" in done.err
+    assert "secret-in-file" in done.err
+    assert secret[2:14] not in done.err

@@ -1,3 +1,5 @@
+import shutil
+
 import pytest
 
 from keisei.library.document import parse
@@ -6,7 +8,7 @@ from keisei.library.source import read_source
 from keisei.records.move import NewTask
 from keisei.testing.queue import new_task
 from keisei.wiring.constitution import FOLDER, KIND
-from keisei.wiring.constitution_proposal import Archive, Wish, propose
+from keisei.wiring.constitution_proposal import Archive, Wish, alone, propose
 from tests.console.house import VIEWER, open_house
 
 AGENT = """[identity]
@@ -124,6 +126,25 @@ def test_a_text_that_changed_since_it_was_read_is_not_accepted(house):
     assert answer.status_code == 409
     assert "has changed since you read it" in answer.json()["detail"]
     assert rows(house) == []
+
+
+def test_it_waits_for_whoever_else_changes_the_constitution(house, monkeypatch):
+    read = seen(house)
+    monkeypatch.setattr("keisei.wiring.constitution_proposal.PATIENCE_S", 0.05)
+
+    with alone(Archive(house.store, house.premises.home.folder), "indra"):
+        assert house.order("/agents/indra/accept", **read).status_code >= 400
+        assert rows(house) == []
+    assert house.order("/agents/indra/accept", **read).status_code < 400
+
+
+def test_an_agent_that_says_it_is_another_accepts_nothing_for_it(house):
+    read = seen(house)
+    shutil.copytree(house.root / FOLDER_OF, house.root / FOLDER_OF / "../evil")
+
+    assert house.order("/agents/evil/accept", **read).status_code == 422
+    assert rows(house) == []
+    assert "differs from the folder `evil`" in house.api("/agents")["problems"][0]
 
 
 def test_an_accepted_text_that_another_machine_keeps_is_told(house):

@@ -52,6 +52,15 @@ def ask(*words):
     return report.status(), [f"{each.name}: {each.why}" for each in report.claims if each.state == offline.BROKEN]
 
 
+def merkle(leaves):
+    """The root over leaf hashes: neighbours are paired, and one that is left over waits a level higher."""
+    level = list(leaves)
+    while len(level) > 1:
+        odd = level[len(level) & ~1 :]
+        level = [offline.node_hash(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)] + odd
+    return level[0] if level else offline.sha256()
+
+
 def opened(folder, project="acme"):
     """A real store and a real key."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from keisei.rules.tree import Frontier, consistency_path, inclusion_path, root_o
 from keisei.wiring.checkpoint import checkpoint
 from keisei.wiring.ledger_export import export_lines
 from keisei.wiring.ledger_proof import consistency, inclusion
-from tests.evidence.auditor import FILE, ask, offline, opened, run, said
+from tests.evidence.auditor import FILE, ask, merkle, offline, opened, run, said
 
 QUICK = settings(max_examples=60, database=None)
 OTHER = vkey("keisei/acme", Ed25519PrivateKey.generate().public_key().public_bytes_raw())
@@ -138,7 +138,7 @@ def test_a_head_and_a_checkpoint_kept_elsewhere_must_be_met(kept, tmp_path):
     note = tmp_path / "note"
     note.write_text(kept.parts()[2][-1]["checkpoint"], "utf-8")
     header, rows, checkpoints = kept.parts()
-    root = offline.merkle([bytes.fromhex(each["leaf_hash"]) for each in rows[:4]]).hex()
+    root = merkle([bytes.fromhex(each["leaf_hash"]) for each in rows[:4]]).hex()
     cut = kept.rewritten(header | {"size": 4, "head": rows[3]["chain_hash"], "root": root}, rows[:4], checkpoints[:1])
 
     assert ask("ledger", kept.path, "--head", rows[2]["chain_hash"], "--checkpoint", note) == (0, [])
@@ -238,7 +238,7 @@ def rechained(header, rows):
         leaves.append(leaf_hash(row["content"].encode()))
         chain = chain_hash(chain, row["seq"], leaves[-1])
         found.append(row | {"leaf_hash": leaves[-1].hex(), "chain_hash": chain.hex()})
-    return header | {"head": chain.hex(), "root": offline.merkle(leaves).hex()}, found
+    return header | {"head": chain.hex(), "root": merkle(leaves).hex()}, found
 
 
 def test_rows_that_were_written_anew_do_not_fit_what_was_signed(kept):
@@ -260,7 +260,7 @@ def test_a_key_signs_nothing_that_is_older_than_its_introduction(kept):
     header, rows, checkpoints = kept.parts()
     leaves = [bytes.fromhex(row["leaf_hash"]) for row in rows]
     assert "key_introduced" in rows[3]["content"]
-    text = checkpoint_text(kept.origin, 3, offline.merkle(leaves[:3]))
+    text = checkpoint_text(kept.origin, 3, merkle(leaves[:3]))
     early = signed_note(text, kept.origin, kept.signer.public, kept.signer.sign(text.encode()))
 
     path = kept.rewritten(header, rows, [{"checkpoint": early}, *checkpoints])
@@ -477,13 +477,13 @@ def test_roots_and_paths_are_those_of_two_other_implementations(entries, data):
     index = data.draw(st.integers(0, size - 1))
 
     def subtree(level, place):
-        return offline.merkle(hashes[place << level : (place + 1) << level])
+        return merkle(hashes[place << level : (place + 1) << level])
 
     tree = offline.Tree()
     for each in hashes:
         tree.push(each)
     root = reference.get_root(size)
-    assert tree.root(size) == offline.merkle(hashes[:size]) == root == root_of(size, subtree)
+    assert tree.root(size) == merkle(hashes[:size]) == root == root_of(size, subtree)
     for path in (inclusion_path(index, size, subtree), reference.prove_inclusion(index + 1, size).path[1:]):
         assert offline.root_by_inclusion(hashes[index], index, size, path) == root
     path = consistency_path(size, len(entries), subtree)
@@ -498,7 +498,7 @@ def test_the_root_of_any_size_is_known_after_any_number_of_rows(count, data):
         tree.push(each)
     size = data.draw(st.integers(0, count))
 
-    assert tree.root(size) == offline.merkle(hashes[:size])
+    assert tree.root(size) == merkle(hashes[:size])
 
 
 @QUICK
@@ -506,11 +506,9 @@ def test_the_root_of_any_size_is_known_after_any_number_of_rows(count, data):
 def test_a_path_that_was_changed_leads_elsewhere_or_nowhere(size, data):
     hashes = [offline.leaf_hash(b"%d" % n) for n in range(size)]
     old = data.draw(st.integers(1, size))
-    path = consistency_path(
-        old, size, lambda level, place: offline.merkle(hashes[place << level : (place + 1) << level])
-    )
+    path = consistency_path(old, size, lambda level, place: merkle(hashes[place << level : (place + 1) << level]))
     change = data.draw(st.sampled_from(["longer", "shorter", "other", "reversed", "older"]))
-    roots = offline.merkle(hashes[:old]), offline.merkle(hashes)
+    roots = merkle(hashes[:old]), merkle(hashes)
     changed = {
         "longer": [*path, bytes(32)],
         "shorter": path[:-1],

@@ -85,6 +85,7 @@ class Made:
             finding("lint::clean", "not-held", "warn", tree=repo.tree),
             finding("docs::same", "not-applicable", tree=repo.tree),
             finding("engine::merge", tree=repo.tree),
+            finding("policy::late", run_from="worktree") | {"created_at": "2026-11-16T11:00:00.000000Z"},
         ]
         files = {
             "prompt.md": b"do it\n",
@@ -115,6 +116,7 @@ class Made:
         if lie in forked:
             forked[lie] = sha(b"another")
         self.add("agent_forked", "agent-1", **forked, keisei="0.1.0")
+        self.add("bypass_used", ATTEMPT, elevated=["x::y"], because="so", isolation=None, sandbox="danger-full-access")
         self.add("attempt_settled", "attempt-another", status="completed", evidence={}, findings=[])
         settled = {
             "status": status,
@@ -231,7 +233,10 @@ def test_every_claim_of_an_export_is_recomputed(made, repo):
     unchecked = {name for name, state in found.items() if state != "held"}
     assert unchecked == {"no other row is about the attempt"}
     assert {"verdict: predicate.timeCreated", "test result: predicate.result"} <= found.keys()
-    assert {"evidence/stdout.log", "artifacts/out/report.txt", "row 3"} <= found.keys()
+    assert {"evidence/stdout.log", "artifacts/out/report.txt", "row 4"} <= found.keys()
+    assert "provenance: predicate.buildDefinition.internalParameters.bypasses[0].sandbox" in found
+    assert "verdict: predicate.properties[1]" in found
+    assert "verdict: predicate.properties[2]" not in found
     parts = ("commit", "tree", "parent", "branch main", "merge", "note")
     assert {f"repository: {each}" for each in parts} <= found.keys()
     assert "everything that matters holds" in run(*words)[1]
@@ -331,6 +336,27 @@ def test_a_changed_missing_or_linked_file_is_found(made, tmp_path):
     assert "is a link" in broken(copy, made)[0]
 
 
+def test_a_file_without_end_is_told_and_not_hashed(made, tmp_path):
+    copy = made.copy(tmp_path)
+    for name in ("evidence/stdout.log", "proofs.jsonl"):
+        path, was = copy / name, (copy / name).read_bytes()
+        with path.open("r+b") as file:
+            file.truncate(1 << 43)
+        faults = broken(copy, made)
+        assert any(each.startswith(name) and "it is larger than" in each for each in faults), faults
+        path.write_bytes(was)
+
+
+def test_a_file_that_grows_while_it_is_hashed_ends(made, tmp_path, monkeypatch):
+    copy = made.copy(tmp_path)
+    monkeypatch.setattr(offline, "LARGEST_HASHED", 100)
+    monkeypatch.setattr(offline, "PIECE", 64)
+    monkeypatch.setattr(offline.os, "fstat", lambda _: os.stat_result((0o100644, *[0] * 9)))
+
+    with offline.Folder(str(copy)) as folder, pytest.raises(ValueError, match="it is larger than 100 bytes"):
+        folder.digest("evidence", "stdout.log")
+
+
 def test_a_signature_that_is_none_is_found_though_every_claim_follows(made, tmp_path):
     copy = made.copy(tmp_path)
     for place in range(3):
@@ -374,7 +400,7 @@ def test_a_row_that_introduces_another_key_is_found(repo, tmp_path):
 LIES = {
     "bundle": "bundle.json is this attempt's",
     "prompt": "prompt.md is the bundle's",
-    "findings": "findings of row 3",
+    "findings": "findings of row 4",
     "bundle_hash": "bundle_hash of agent_forked",
     "base": "base of agent_forked",
     "spec_sha256": "spec_sha256 of agent_forked",
@@ -404,6 +430,8 @@ CLAIMS = {
     "another property": lambda told: told[0]["predicate"]["properties"].append("keisei:held:lint::clean"),
     "a member more": lambda told: told[0]["predicate"].update(note="fine"),
     "another time": lambda told: told[0]["predicate"].update(timeCreated="2026-01-01T00:00:00Z"),
+    "a property of the worktree": lambda told: told[0]["predicate"]["properties"].append("keisei:held:engine::scope"),
+    "no bypass": lambda told: told[2]["predicate"]["buildDefinition"]["internalParameters"].pop("bypasses"),
     "another model": lambda told: told[2]["predicate"]["buildDefinition"]["internalParameters"].update(model="m-2"),
     "a row less": lambda told: told[2]["predicate"]["runDetails"]["byproducts"].pop(),
     "another type": lambda told: told[1].update(_type="x"),
@@ -520,7 +548,9 @@ def test_nothing_that_a_repository_names_is_run(made, repo, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda path: path.mkdir(), lambda path: path.write_text("x"), lambda _: None], ids=str
+    "make",
+    [lambda path: path.mkdir(), lambda path: path.write_text("x"), lambda _: None],
+    ids=["a folder", "a file", "nothing"],
 )
 def test_what_is_no_repository_is_one_line(made, tmp_path, make):
     make(tmp_path / "repo")

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from keisei.records.move import NewEntry
-from keisei.wiring.ledger_verb import cost
+from keisei.wiring.ledger_verb import cost, listed
 from tests.kit.desk import Declared, spec_of
 from tests.kit.project import Project
 
@@ -151,38 +151,103 @@ def test_without_a_project_nothing_is_written(project):
 def test_what_an_attempt_forks_stands_below_its_own_agent_and_under_its_name(project):
     _, attempt = spawned(project, "own")
 
-    call(project, "fork", attempt, agent_id="child")
-    call(project, "fork", attempt, agent_id="grandchild", parent="child")
-    call(project, "done", attempt, agent_id="child", summary="s")
+    call(project, "fork", attempt, agent_id="own-child")
+    call(project, "fork", attempt, agent_id="own-grandchild", parent="own-child")
+    call(project, "done", attempt, agent_id="own-child", summary="s")
     call(project, "record-cost", attempt, agent_id="own", cents=2)
 
     written = rows(project)[1:]
     assert {(row.source, row.actor) for row in written} == {("manual", f"attempt:{attempt}")}
     told = call(project, "tree", attempt)["agents"]
-    assert [(each["depth"], each["agent_id"]) for each in told] == [(0, "own"), (1, "child"), (2, "grandchild")]
+    assert [(each["depth"], each["agent_id"]) for each in told] == [(0, "own"), (1, "own-child"), (2, "own-grandchild")]
     assert call(project, "show", attempt, agent_id="own")["agent"]["status"] == "running"
 
 
 def test_an_attempt_speaks_of_no_other_agent_and_sees_none(project):
     call(project, "fork", agent_id="operators")
     _, other = spawned(project, "other")
-    call(project, "fork", other, agent_id="others-child")
+    call(project, "fork", other, agent_id="other-child")
     _, attempt = spawned(project, "own")
     count = len(rows(project))
 
-    for agent_id in ("operators", "other", "others-child", "nobody"):
+    for agent_id in ("operators", "other", "other-child", "nobody"):
         for verb, more in (("done", {"summary": "s"}), ("fail", {"reason": "r"}), ("merged", {}), ("rejected", {})):
             assert refused(project, verb, attempt, agent_id=agent_id, **more) == "NotAllowed"
         assert refused(project, "record-cost", attempt, agent_id=agent_id, cents=1) == "NotAllowed"
-        assert refused(project, "fork", attempt, agent_id="mine", parent=agent_id) == "NotAllowed"
-        assert refused(project, "fork", attempt, agent_id="mine", fork_parent=agent_id) == "NotAllowed"
+        assert refused(project, "fork", attempt, agent_id="own-x", parent=agent_id) == "NotAllowed"
+        assert refused(project, "fork", attempt, agent_id="own-x", fork_parent=agent_id) == "NotAllowed"
         assert refused(project, "show", attempt, agent_id=agent_id) == "NotAllowed"
         assert refused(project, "tree", attempt, agent_id=agent_id) == "NotAllowed"
-    assert refused(project, "fork", attempt, agent_id="mine", creator="operator:root") == "NotAllowed"
+    assert refused(project, "fork", attempt, agent_id="own-x", creator="operator:root") == "NotAllowed"
     assert refused(project, "show", attempt, seq=1) == "NotAllowed"
     assert refused(project, "verify", attempt) == refused(project, "prove", attempt, seq=1) == "NotAllowed"
     assert [each["agent_id"] for each in call(project, "list", attempt)["agents"]] == ["own"]
     assert len(rows(project)) == count
+
+
+def test_an_attempt_takes_no_id_but_those_of_its_own_agent(project):
+    call(project, "fork", agent_id="own-taken")
+    _, attempt = spawned(project, "own")
+    call(project, "fork", attempt, agent_id="own-1")
+    count = len(rows(project))
+
+    for agent_id in ("mine", "own", "own-", "owner", "own_1", "own-taken"):
+        assert refused(project, "fork", attempt, agent_id=agent_id) == "NotAllowed"
+    assert refused(project, "fork", attempt, agent_id="own-1") == "AgentKnown"
+    _, nameless = project.running()
+    assert refused(project, "fork", nameless, agent_id="own-2") == "NotAllowed"
+    assert call(project, "list", nameless)["agents"] == []
+    assert len(rows(project)) == count
+
+
+def test_an_attempt_writes_so_many_rows_and_no_more(project, monkeypatch):
+    monkeypatch.setattr("keisei.wiring.ledger_attempt.MOST", 3)
+    _, attempt = spawned(project, "own")
+    call(project, "fork", attempt, agent_id="own-1")
+    call(project, "record-cost", attempt, agent_id="own-1", cents=1)
+    last = call(project, "record-cost", attempt, "last", agent_id="own", cents=1)
+
+    assert refused(project, "record-cost", attempt, agent_id="own", cents=1) == "NotAllowed"
+    assert refused(project, "done", attempt, agent_id="own-1", summary="s") == "NotAllowed"
+    assert call(project, "record-cost", attempt, "last", agent_id="own", cents=1) == last
+    _, other = spawned(project, "other")
+    call(project, "fork", other, agent_id="other-1")
+    call(project, "done", agent_id="own-1", summary="an operator may")
+
+
+def test_no_row_holds_a_secret_of_the_attempt_nor_what_looks_like_one(tmp_path):
+    text = '[adapters.script]\nkind = "script"\ncommand = "sh"\nenv_file = "secrets.env"\ntimeout_ms = 1000\n'
+    project = Project(tmp_path, text)
+    (project.root / "secrets.env").write_text("KEY=correct-horse\n")
+    (project.root / "secrets.env").chmod(0o600)
+    _, attempt = spawned(project, "own")
+
+    made = call(project, "fork", attempt, agent_id="own-1", branch="b/correct-horse")
+    done = call(project, "done", attempt, agent_id="own-1", summary="with AKIAIOSFODNN7EXAMPLE and correct-horse")
+    paid = call(project, "record-cost", attempt, agent_id="own-1", model="m")
+
+    assert (made["redacted"], done["redacted"], "redacted" in paid) == (["branch"], ["summary"], False)
+    assert rows(project)[-2].body["summary"] == "with [redacted] and [redacted]"
+    assert refused(project, "fork", attempt, agent_id="own-correct-horse") == "BadAgentId"
+    assert not any(word in str(rows(project)) for word in ("correct-horse", "AKIA"))
+
+
+def test_an_attempt_reads_what_came_after_its_own_agent(project, monkeypatch):
+    for number in range(3):
+        call(project, "fork", agent_id=f"old-{number}")
+    _, attempt = spawned(project, "own")
+    call(project, "fork", attempt, agent_id="own-1")
+    begun, read = rows(project)[3].seq, []
+
+    with project.agency(attempt) as agency:
+        real = agency.store.entries
+        monkeypatch.setattr(
+            agency.store, "entries", lambda *asked: read.append(asked[0]) or real(*asked), raising=False
+        )
+        told = listed(agency, {})["agents"]
+
+    assert [each["agent_id"] for each in told] == ["own-1", "own"]
+    assert min(read) >= begun - 1
 
 
 def test_an_attempt_does_not_end_its_own_agent(project):

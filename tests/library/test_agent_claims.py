@@ -8,7 +8,7 @@ from keisei.library.shelf import Layer
 
 SEGWIT = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"  # BIP-173
 LEGACY = "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2"
-HEAD = '[identity]\nagent_id = "{0}"\ninternal_name = "{0}"\ndisplay_name = "{0}"\n'
+HEAD = '[identity]\nagent_id = "{0}"\ninternal_name = "{0}"\ndisplay_name = "{1}"\n'
 WALLET = '[[wallets]]\nchain = "bitcoin"\naddress = "{0}"\n'
 NAME = '[identity.external_name]\nname = "{0}"\nsource = "aibtc-api"\nwallet_ref = "{1}"\n'
 ENTRY = '[identity.onchain_identity]\ncontract = "SP000.registry"\ntoken_id = "{0}"\n'
@@ -16,11 +16,12 @@ ENTRY = '[identity.onchain_identity]\ncontract = "SP000.registry"\ntoken_id = "{
 
 @pytest.fixture
 def checked(tmp_path):
-    def check(**agents):
+    def check(*, shown=None, ids=None, **agents):
         for name, text in agents.items():
             folder = tmp_path / "agents" / name
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / "agent.toml").write_text(HEAD.format(name) + text)
+            head = HEAD.format((ids or {}).get(name, name), (shown or {}).get(name, name))
+            (folder / "agent.toml").write_text(head + text)
         layer = Layer("project", tmp_path)
         found = lint(Catalog([layer]), ["agent"], [layer]).ordered
         return [(each.path.split("/")[-2], each.line, each.code, each.severity, each.message) for each in found]
@@ -57,14 +58,58 @@ def test_one_token_is_not_two_agents(checked):
     assert checked(loom=ENTRY.format("8")) == []
 
 
-@pytest.mark.parametrize("face", ["codename", "external"])
-def test_no_other_face_is_another_agents_internal_name(checked, face):
-    text = 'codename = "Loom"\n' if face == "codename" else NAME.format("LOOM", SEGWIT) + WALLET.format(SEGWIT)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("41", "041"), ("41", " 41"), ("41", "\uff14\uff11"), ("41", "\u0664\u0661"), ("0", "000"), ("x", "X\u200b")],
+)
+def test_a_token_is_compared_as_the_number_it_is(checked, one, other):
+    assert [each[0] for each in checked(arc=ENTRY.format(one), loom=ENTRY.format(other))] == ["arc", "loom"]
 
-    (found,) = checked(arc=text, loom="")
+
+@pytest.mark.parametrize("other", [f" {SEGWIT}", f"{SEGWIT}\u200b", SEGWIT.upper()])
+def test_a_wallet_is_compared_as_it_is_read(checked, other):
+    found = checked(arc=WALLET.format(SEGWIT), loom=WALLET.format(other).replace("bitcoin", "Bitcoin"))
+
+    assert {"arc", "loom"} == {each[0] for each in found if "is claimed by agent" in each[4]}
+
+
+def test_an_address_of_stacks_means_the_same_in_small_letters(checked):
+    stacks = "SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7"
+    found = checked(arc=WALLET.format(stacks), loom=WALLET.format(stacks.lower().replace("1", "l")))
+
+    assert {"arc", "loom"} == {each[0] for each in found if "is claimed by agent" in each[4]}
+
+
+LOOM = ["Loom", "LOOM", "lo\u200bom", "\uff4coom", " loom\u00ad", "lo\ufe0fom", "l\U0001d428om"]
+"""What people take for `loom`: other case, width and mathematics, and what shows nothing."""
+
+
+@pytest.mark.parametrize("name", LOOM, ids=ascii)
+@pytest.mark.parametrize("face", ["codename", "external", "display"])
+def test_no_other_face_is_another_agents_internal_name(checked, face, name):
+    text = {
+        "codename": f'codename = "{name}"\n',
+        "external": NAME.format(name, SEGWIT) + WALLET.format(SEGWIT),
+        "display": name,
+    }[face]
+
+    (found,) = checked(arc=text, loom="") if face != "display" else checked(shown={"arc": name}, arc="", loom="")
 
     assert found[0] == "arc"
     assert "is the internal name of another agent" in found[4]
+
+
+@pytest.mark.parametrize(("one", "other"), [("Rising Leviathan", "rising\u00a0leviathan\u200d"), ("Straße", "STRASSE")])
+def test_two_agents_bear_no_name_that_reads_the_same(checked, one, other):
+    found = checked(shown={"arc": one}, arc="", loom=f'codename = "{other}"\n')
+
+    assert [(each[0], each[4].partition(" `")[0]) for each in found] == [("arc", "display name"), ("loom", "codename")]
+
+
+def test_whoever_says_to_be_another_agent_takes_nothing_from_it(checked):
+    found = checked(arc=WALLET.format(SEGWIT), evil=WALLET.format(SEGWIT), ids={"evil": "arc"})
+
+    assert {(each[0], each[2]) for each in found} == {("evil", "bad-name"), ("evil", "identity-conflict")}
 
 
 def test_a_broken_agent_hides_no_claim_of_the_others(checked):

@@ -411,11 +411,26 @@ def test_an_unknown_agent_is_refused(project):
         project.material.constitution("ghost")
 
 
+def test_an_agent_whose_wallet_another_claims_runs_nothing_until_that_is_corrected(project):
+    wallet = '[[wallets]]\nchain = "bitcoin"\naddress = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"\n'
+    head = '[identity]\nagent_id = "evil"\ninternal_name = "evil"\ndisplay_name = "Evil"\n'
+    project.write(".keisei/agents/indra/agent.toml", AGENT.partition("[[wallets]]")[0] + wallet)
+    project.write(".keisei/agents/evil/agent.toml", head + wallet)
+    material = project.material  # one for both: a runner need not start again
+
+    for name in ("indra", "evil"):
+        with pytest.raises(AuthorError, match="is claimed by agent"):
+            material.constitution(name)
+    assert material.carried("indra").record.agent_id == "indra"  # a run that began has not drifted by that
+    project.write(".keisei/agents/evil/agent.toml", head)
+    assert material.constitution("indra") is not None
+
+
 def test_a_constitution_that_changes_while_it_is_read_is_tried_again(project, monkeypatch):
     read = material_module.constitution_of
 
-    def swapped(loaded):
-        record = read(loaded)
+    def swapped(loaded, papers):
+        record = read(loaded, papers)
         project.write(".keisei/agents/indra/SOUL.md", "I say what I want.\n")
         return record
 

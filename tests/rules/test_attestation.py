@@ -183,11 +183,7 @@ def test_only_what_was_said_of_the_tree_that_landed_counts_and_the_last_word_of_
 
     told = case.told()
 
-    assert told[SVR]["properties"] == [
-        "keisei:held:engine::merge",
-        "keisei:held:policy::git",
-        "keisei:held:quality::check",
-    ]
+    assert told[SVR]["properties"] == ["keisei:held:engine::merge", "keisei:held:quality::check"]
     assert told[SVR]["timeCreated"] == "2026-01-01T00:00:09Z"
     assert (told[TEST_RESULT]["result"], told[TEST_RESULT]["failedTests"]) == ("PASSED", [])
 
@@ -213,7 +209,20 @@ def test_doubt_is_a_warning_and_no_property():
 
     assert told[TEST_RESULT]["result"] == "WARNED"
     assert told[TEST_RESULT]["warnedTests"] == ["quality::check (worktree): skipped"]
-    assert told[SVR]["properties"] == ["keisei:held:engine::merge", "keisei:held:policy::git"]
+    assert told[SVR]["properties"] == ["keisei:held:engine::merge"]
+
+
+def test_what_was_asked_where_the_agent_worked_is_no_property_and_no_verdict():
+    late = finding("policy::git", run_from="worktree", tree=None, at=9)
+    told = Case([finding("engine::merge"), finding("quality::check", at=3), late]).told()
+    alone = Case([late], staged=False).told()
+
+    assert (told[SVR]["properties"], told[SVR]["timeCreated"]) == (
+        ["keisei:held:engine::merge", "keisei:held:quality::check"],
+        "2026-01-01T00:00:03Z",
+    )
+    assert SVR not in alone
+    assert alone[TEST_RESULT]["passedTests"] == ["policy::git (worktree)"]
 
 
 def test_an_attempt_that_did_not_complete_has_failed_whatever_held():
@@ -268,6 +277,24 @@ def test_how_it_ran_is_told_by_hash():
     names = [each["name"] for each in details["byproducts"]]
     assert [name for name in names if name.startswith("ledger/")] == ["ledger/1", "ledger/2", "ledger/3", "ledger/4"]
     assert f"evidence/landing-{LANDING}-1.json" in names
+
+
+def test_what_did_not_hold_because_a_person_said_so_is_told():
+    case = Case()
+    assert "bypasses" not in case.told()[PROVENANCE]["buildDefinition"]["internalParameters"]
+    weaker = {"required": "strict", "had": "none"}
+    body = {"elevated": ["policy::git"], "because": "in private", "isolation": weaker, "sandbox": "danger-full-access"}
+    case.later += [
+        {"kind": "bypass_used", "subject": ATTEMPT, "body": body},
+        {"kind": "bypass_used", "subject": ATTEMPT, "body": {"elevated": [], "isolation": None, "sandbox": "x"}},
+        {"kind": "bypass_used", "subject": "another", "body": body},
+        {"kind": "bypass_used", "subject": ATTEMPT, "source": "manual", "body": body},
+    ]
+
+    assert case.told()[PROVENANCE]["buildDefinition"]["internalParameters"]["bypasses"] == [
+        {"elevated": ["policy::git"], "isolation": weaker, "sandbox": "danger-full-access"},
+        {"sandbox": "x"},
+    ]
 
 
 # --- what cannot be attested ------------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def test_an_id_that_somebody_took_before_is_the_engines_once_it_spawns():
 
     found = folded(rows(*mine, engine("agent_forked", "a", attempt_id="t1"), ("agent_failed", "a")))["a"]
 
-    assert (found.source, found.status, found.branch, found.cost.micro_cents) == ("engine", "running", None, 3)
+    assert (found.source, found.status, found.branch, found.cost.micro_cents) == ("engine", "running", None, 0)
 
 
 def test_a_tree_nests_to_any_depth_by_id_branch_or_dna():
@@ -189,3 +189,23 @@ JUNK = st.dictionaries(
 @given(st.lists(st.tuples(WORDS, st.sampled_from("ab"), JUNK, st.sampled_from(["engine", "manual"]))))
 def test_no_body_stops_the_fold(told):
     tree(folded(rows(*told)))
+
+
+def test_what_an_agent_of_the_engine_has_cost_stays_when_it_is_tried_again():
+    first = engine("agent_forked", "a", attempt_id="t1")
+    cost = ("cost_recorded", "a", {"cost_micro_cents": 3})
+
+    assert folded(rows(first, cost, engine("agent_forked", "a", attempt_id="t2")))["a"].cost.micro_cents == 3
+
+
+def test_times_of_the_original_are_told_where_they_can_be_times():
+    began, over = {"original": {"started_ts": 1_700_000_000}}, {"original": {"finished_ts": 1_700_000_060}}
+    found = folded(rows(("agent_forked", "a", began), ("agent_done", "a", over), ("agent_merged", "a", over)))["a"]
+
+    assert (found.started_at.timestamp(), found.finished_at.timestamp()) == (1_700_000_000, 1_700_000_060)
+    for bad in (-1, 0, 2**53, 1.5, "1", None, True, [1]):
+        told = {"original": {"started_ts": bad, "finished_ts": bad}}
+        found = folded(rows(("agent_forked", "a", told), ("agent_done", "a", told)))["a"]
+        assert (found.started_at, found.finished_at) == (BEGIN + timedelta(seconds=1), BEGIN + timedelta(seconds=2))
+    assert folded(rows(("agent_forked", "a", {"original": 7})))["a"].started_at == BEGIN + timedelta(seconds=1)
+    assert folded(rows(engine("agent_forked", "a", **began)))["a"].started_at == BEGIN + timedelta(seconds=1)

@@ -12,9 +12,10 @@ import psycopg
 import pytest
 
 from keisei.records.error import OperatorError, WorldFault
-from keisei.records.move import EventQuery, NewEvent
+from keisei.records.move import EventQuery, NewEntry, NewEvent
 from keisei.store import open_store
 from keisei.store.clock import SystemClock
+from keisei.store.link import Still
 from keisei.store.sqlite import Sqlite
 from keisei.testing.clock import VirtualClock
 from keisei.testing.promise.book import at_once
@@ -159,9 +160,25 @@ def test_files_are_their_owners_alone(tmp_path):
     store.close()
 
 
-@pytest.mark.parametrize("there", [True, False], ids=["known", "new"])
-def test_a_folder_that_takes_no_file_is_refused(there):
+ROWS = """
+from keisei.records.move import NewEntry
+store = open_store(f"sqlite://{sys.argv[1]}/state.db")
+for number in range(3):
+    store.append(NewEntry(kind="told", actor="ann", subject=f"s{number}", body={}))
+if sys.argv[2] == "closed":
+    store.close()
+if sys.argv[2] == "without a map":
+    os.unlink(f"{sys.argv[1]}/state.db-shm")
+print(*(name for name in ("state.db-wal", "state.db-shm") if os.path.exists(f"{sys.argv[1]}/{name}")), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("there", ["closed", "killed", "without a map", "new"])
+def test_where_nothing_can_be_written_what_is_there_is_read(there):
+    """With its log or without one; a log without its map takes a place that can be written."""
     code = """
+    from keisei.records.move import NewEntry
     from keisei.store import sqlite_store  # imported while everything may be read
     if os.getuid() == 0:  # who may write everywhere
         for each in (Path(sys.argv[1]), *Path(sys.argv[1]).iterdir()):
@@ -171,22 +188,46 @@ def test_a_folder_that_takes_no_file_is_refused(there):
         os.setuid(65534)
     os.chmod(sys.argv[1], 0o500)
     try:
-        open_store(f"sqlite://{sys.argv[1]}/state.db")
+        store = open_store(f"sqlite://{sys.argv[1]}/state.db")
+        print(f"{store.size()} rows")
+        store.append(NewEntry(kind="told", actor="ann", subject="s", body={}))
     except KeiseiError as error:
-        print(type(error).__name__, error.message)
+        print(type(error).__name__, error.message, error.hint)
     """
     with tempfile.TemporaryDirectory() as base:  # not pytest's own, which only its owner may enter
         Path(base).chmod(0o755)
         home = Path(base) / "home"
         home.mkdir()
-        if there:
-            open_store(f"sqlite://{home}/state.db").close()
+        if there != "new":
+            kept = told(ROWS, home, there)
             (home / "state.db.lock").unlink()
-        said = told(code, home)
+            assert [name for name in ("state.db-wal", "state.db-shm") if (home / name).exists()] == kept.split()
+        said = told(code, home).splitlines()
         home.chmod(0o700)
 
-    assert said.startswith("OperatorError ")
-    assert "cannot be opened" in said
+    if there in ("closed", "killed"):
+        assert said.pop(0) == "3 rows"
+    assert said[0].startswith("OperatorError " if there == "without a map" else "NoTurn ")
+    assert "cannot be read where nothing" in said[0] if there == "without a map" else "cannot be opened" in said[0]
+    assert "copy its folder" in said[0]
+
+
+def test_what_somebody_writes_while_it_is_read_is_not_told(path, url):
+    with closing(open_store(url)) as store:
+        store.append(NewEntry(kind="told", actor="ann", subject="s", body={}))
+    still = Still(path)
+    assert still.read("SELECT count(*) FROM ledger", {}) == [(1,)]
+
+    def written(*_):
+        with closing(open_store(url)) as store:
+            store.append(NewEntry(kind="told", actor="ann", subject="s", body={}))
+        return True
+
+    still.opened().connection.create_scalar_function("written", written)
+    with pytest.raises(WorldFault, match="while it was read"):
+        still.read("SELECT written(), count(*) FROM ledger", {})
+    assert still.read("SELECT count(*) FROM ledger", {}) == [(2,)]
+    still.close()
 
 
 def test_a_network_file_system_is_refused(monkeypatch, tmp_path, url):

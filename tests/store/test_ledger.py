@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from keisei.records.error import ContractViolation, IllegalMove, KeiseiError, OperatorError
 from keisei.records.move import NewEntry
 from keisei.rules.ledger import entry_of, first_broken
-from keisei.store.clock import SystemClock
+from keisei.store.clock import SystemClock, microseconds
 from keisei.store.ledger import SqliteLedger, insert
 from keisei.store.postgres import Postgres
 from keisei.store.seal import SEAL, PostgresLedger
@@ -128,7 +128,7 @@ def test_an_empty_ledger_is_whole(room):
 
 @pytest.mark.parametrize("few", [1, 5000], ids=["common", "rare"])
 def test_rows_are_read_in_order_after_a_place_by_kind_and_at_most_so_many(room, monkeypatch, few):
-    monkeypatch.setattr("keisei.store.ledger.FEW", few)
+    monkeypatch.setattr("keisei.store.ledger_read.FEW", few)
     for n in range(6):
         room.ledger.append(new(kind=f"kind_{n % 2}", subject=f"t{n}"))
 
@@ -193,8 +193,20 @@ def test_a_body_of_any_text_comes_back(room):
     assert room.broken() is None
 
 
+def test_a_row_is_told_as_it_will_be_read(room):
+    inner = {"whole": 1, "half": 1.5, "yes": True, "none": None, "long": "1234567890123456789", "list": [{"a": []}]}
+    body = {"inner": inner, "large": 2**53 - 1, "far": 1.5e300}
+    for each in (inner, body):
+        entry = room.ledger.append(new(source="manual", body=each))
+
+        assert entry == room.ledger.entry(entry.seq)
+        assert repr(entry) == repr(room.ledger.entry(entry.seq))
+    inner["whole"] = 2
+    assert room.ledger.entry(1).body["whole"] == 1
+
+
 def test_many_rows_are_read_a_page_at_a_time(room, monkeypatch):
-    monkeypatch.setattr("keisei.store.ledger.PAGE", 3)
+    monkeypatch.setattr("keisei.store.ledger_read.PAGE", 3)
     room.write(*(new(subject=f"t{n}") for n in range(10)))
 
     assert [row.seq for row in room.ledger.rows()] == list(range(1, 11))
@@ -417,6 +429,46 @@ def test_rows_without_a_seal_are_counted(tmp_path):
     room.driver.close()
 
 
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("UPDATE sqlite_sequence SET seq = 3", "counter"),
+        ("DELETE FROM sqlite_sequence", "counter"),
+        ("UPDATE sqlite_sequence SET seq = '5'", "counter"),
+        ("UPDATE sqlite_sequence SET seq = 6", "the row is missing"),
+        ("UPDATE sqlite_sequence SET seq = 9223372036854775807", "the row is missing"),
+        ("DELETE FROM seals WHERE seq = 5; DELETE FROM ledger WHERE entry_id = 5", "the row is missing"),
+    ],
+)
+def test_a_counter_that_does_not_fit_the_rows_is_found(tmp_path, change, why):
+    room = Room(str(tmp_path / "state.db"))
+    assert room.broken() is None
+    room.fill(5)
+    room.unlock()
+    assert room.broken() is None
+
+    room.change(change)
+
+    place, said = room.broken()
+    assert (place, why in said) == (5 if "DELETE FROM seals" in change else 6, True)
+    room.driver.close()
+
+
+def test_a_counter_at_its_end_is_not_taken_for_a_full_disk(tmp_path):
+    room = Room(str(tmp_path / "state.db"))
+    room.fill(1)
+    room.change("UPDATE sqlite_sequence SET seq = 9223372036854775807")
+
+    with pytest.raises(OperatorError, match="counter stands at the largest number") as caught:
+        room.ledger.append(new())
+
+    assert "verify" in caught.value.hint
+    room.change("UPDATE sqlite_sequence SET seq = 1")
+    assert room.ledger.append(new()).seq == 2
+    assert room.broken() is None
+    room.driver.close()
+
+
 # --- PostgreSQL: the sealer
 
 
@@ -531,12 +583,96 @@ def test_a_reader_who_may_not_write_still_reads(served):
 
         assert len(served.ledger.entries()) == 2
         assert served.ledger.unsealed() == 1
+        found = served.ledger.unsealed_rows()
+        assert (found.rows, bool(found.hindered)) == (1, True)
         with pytest.raises(KeiseiError):
             served.ledger.append(new())
     finally:
         served.driver.execute("RESET ROLE")
         served.change("DROP OWNED BY reads_only")
         served.change("DROP ROLE reads_only")
+
+
+# --- PostgreSQL: marks that somebody else wrote or took away
+
+DROP_REFERENCE = "ALTER TABLE unsealed DROP CONSTRAINT unsealed_entry_id_fkey"
+
+
+def test_marks_of_sealed_rows_stop_no_sealer_and_are_taken_away(served, monkeypatch):
+    monkeypatch.setattr("keisei.store.seal.BATCH", 2)
+    served.fill(5)
+    served.change("INSERT INTO unsealed SELECT entry_id FROM ledger")
+
+    found = served.ledger.unsealed_rows()
+    assert (found.rows, found.since, found.strays, found.hindered) == (0, None, 5, None)
+    served.write(*(new(subject=f"late {n}") for n in range(3)))
+    assert served.ledger.append(new()).seq == 9
+
+    assert served.driver.read("SELECT count(*) FROM unsealed", {}) == [(0,)]
+    assert served.ledger.unsealed_rows().strays == 0
+    assert served.broken() is None
+
+
+def test_a_mark_without_a_row_is_refused(served):
+    served.fill(1)
+
+    with pytest.raises(IllegalMove):
+        served.change("INSERT INTO unsealed VALUES (999999)")
+
+
+def test_marks_without_rows_stop_no_sealer_and_stay_as_a_fault(served, monkeypatch):
+    monkeypatch.setattr("keisei.store.seal.BATCH", 2)
+    served.change(DROP_REFERENCE)
+    served.change("INSERT INTO unsealed SELECT -n FROM generate_series(1, 5) n")
+    served.fill(3)
+
+    found = served.ledger.unsealed_rows()
+
+    assert (served.ledger.unsealed(), found.rows, found.since, found.strays) == (0, 0, None, 5)
+    assert len(served.ledger.entries()) == 3
+    place, why = served.broken()
+    assert (place, "taken away before it was sealed" in why) == (4, True)
+
+
+def test_a_row_taken_away_before_its_seal_leaves_its_mark(served):
+    served.fill(2)
+    served.write(new(), new())
+    served.change("ALTER TABLE ledger DISABLE TRIGGER USER")
+    with pytest.raises(IllegalMove):
+        served.change("DELETE FROM ledger WHERE entry_id = 3")
+    served.change(DROP_REFERENCE)
+    served.change("DELETE FROM ledger WHERE entry_id = 3")
+
+    assert served.ledger.seal() == 1
+    served.fill(1)
+
+    place, why = served.broken()
+    assert (place, "taken away before it was sealed" in why) == (5, True)
+
+
+def test_a_mark_taken_away_before_its_seal_is_found(served):
+    served.fill(2)
+    served.write(new())
+    served.change("DELETE FROM unsealed")
+
+    assert served.ledger.unsealed() == 0
+    assert served.broken() == (3, "the row has no seal: somebody else wrote it, or took its seal away")
+
+
+def test_rows_that_others_keep_from_their_seal_are_told_with_their_age(served):
+    served.fill(1)
+    before = served.driver.now_us()
+    served.write(new(), new())
+    with psycopg.connect(served.url) as other:
+        other.execute("SELECT pg_advisory_xact_lock(7305790097514097012)")
+
+        found = served.ledger.unsealed_rows()
+        assert (found.rows, found.strays, found.hindered) == (2, 0, None)
+        assert before <= microseconds(found.since) <= served.driver.now_us()
+
+        served.change("ALTER TABLE ledger DISABLE TRIGGER USER")
+        served.change("UPDATE ledger SET content = '' WHERE entry_id = 2")
+        assert served.ledger.unsealed_rows().since.year == 1  # not to be read: as old as can be
 
 
 KILLED = """

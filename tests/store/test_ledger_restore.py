@@ -313,8 +313,11 @@ tokens_out INTEGER, stubs_count INTEGER, outcome TEXT, escalation_depth INTEGER)
 INSERT INTO agents (id, branch, parent_branch, spec_sha, status, started_ts, dna, cost_cents)
 VALUES ('a1', 'feat/a', 'main', 'ab', 'running', 1700000000, 'E::NG::A::B-1', 3);
 INSERT INTO agents (id, branch, status, started_ts, finished_ts, summary, tokens_in, model, outcome)
-VALUES ('a2', 'feat/b', 'merged', 1, 2, 'done it', 70, 'm', 'functional');
-INSERT INTO agents (id, status, summary) VALUES ('a3', 'failed', x'ff00fe');
+VALUES ('a2', 'feat/b', 'merged', 1700000000, 1700000060, 'done AKIAIOSFODNN7EXAMPLE', 70, 'm', 'functional');
+UPDATE agents SET summary = summary || ' ' || printf('%.*c', 20000, 'x') WHERE id = 'a2';
+UPDATE agents SET cost_cents = 9223372036854775807 WHERE id = 'a2';
+UPDATE agents SET summary = 'so far', model = 'm' WHERE id = 'a1';
+INSERT INTO agents (id, status, summary, model) VALUES ('a3', 'failed', x'ff00fe', 'm');
 INSERT INTO agents (id, status) VALUES ('../etc', 'running'), ('a4', 'queued'), ('a5', 'rejected');
 """
 
@@ -329,7 +332,15 @@ def test_agents_of_the_original_become_rows_by_hand(book, tmp_path):
     done = take_over_agents(book.store, read_agents(path), "operator:ann")
 
     assert (done.rows, done.agents) == (10, 4)
-    assert [name for name, _ in done.left_out] == ["../etc", "a4"]
+    assert done.left_out == [
+        ("a1", "summary, for it still runs"),
+        ("a2", "summary beyond its first 10000 of 20026 characters"),
+        ("a2", "cost_cents, which is 9223372036854775807"),
+        ("a2", "what looks like a secret in summary"),
+        ("a3", "model, for nothing says what it has cost"),
+        ("../etc", "the id contains '..'"),
+        ("a4", "its status is `queued`"),
+    ]
     agents = every_agent(book.store)
     assert {name: agent.status for name, agent in agents.items()} == {
         "a1": "running",
@@ -340,6 +351,8 @@ def test_agents_of_the_original_become_rows_by_hand(book, tmp_path):
     assert (agents["a1"].branch, agents["a1"].parent, agents["a1"].spec_sha256) == ("feat/a", "main", "ab")
     assert (agents["a1"].cost.micro_cents, agents["a2"].cost.tokens_in) == (3_000_000, 70)
     assert all(row.source == "manual" for row in book.store.entries())
+    began, over = agents["a2"].started_at.timestamp(), agents["a2"].finished_at.timestamp()
+    assert (began, over, agents["a2"].summary[:17]) == (1_700_000_000, 1_700_000_060, "done [redacted] x")
     again = take_over_agents(book.store, read_agents(path), "operator:ann")
     assert (again.rows, book.store.size()) == (0, 10)
     assert path.read_bytes() == before

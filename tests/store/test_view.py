@@ -20,7 +20,7 @@ from keisei.records.move import AttemptQuery, EntryQuery, EventQuery, NewEvent, 
 from keisei.store import task_list
 from keisei.store.ask import bounded, known, whole
 from keisei.store.event import INDEXED, ROUTINE
-from keisei.store.ledger import (
+from keisei.store.ledger_read import (
     NARROWED,
     NEWEST,
     OF_COMMON_KIND,

@@ -159,7 +159,7 @@ def test_the_end_of_a_runner_signs_all_of_the_ledger_in_three_places_and_it_hold
     assert git(landed.root, "show", "refs/keisei/checkpoints:checkpoint") == newest.note.strip()
     assert newest.size >= max(each.seq for each in landed.rows("landing_made"))
     assert told["checkpoints"]["newest"] == newest.size
-    assert told["checkpoints"]["signed"] == told["checkpoints"]["checked"] >= 1
+    assert told["checkpoints"]["checked"] >= 1
 
 
 # --- the statements ---------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from keisei.records.worktree import Worktree
 from keisei.rules.note import checkpoint_text, parse_checkpoint, parse_vkey, signed_note, signers_of, split_note
 from keisei.rules.tree import root_of
 from keisei.wiring import checkpoint as checkpoints
+from keisei.wiring import checkpoint_publish as publishing
 from keisei.wiring.checkpoint import checkpoint, sign_home
 from keisei.wiring.ledger_tree import subtree
 from keisei.wiring.runner import Signed
@@ -174,7 +175,7 @@ def test_a_ledger_that_no_longer_fits_is_never_signed(project, change, kept):
     project.sql(*CHANGES[change])
     project.tell(1)
 
-    why = "cut off" if "cut" in change else "does not fit" if "row" in change else "rows was changed"
+    why = "cut off" if "cut" in change else "does not fit" if "row" in change else "not signed: the checkpoint of"
     with pytest.raises(OperatorError, match=why) as caught:
         project.sign()
 
@@ -197,7 +198,8 @@ def test_a_note_of_nobody_that_is_known_is_not_built_upon(project):
 
 # --- ended between two steps
 
-STEPS = [(checkpoints, name) for name in ("checkpoint_text", "fill", "_publish", "_to_folder", "_to_repository")]
+STEPS = [(checkpoints, name) for name in ("checkpoint_text", "fill", "publish")]
+STEPS += [(publishing, name) for name in ("_to_folder", "_to_repository")]
 STEPS += [(os, "fsync"), (chain, "shared"), (chain, "_commit")]
 
 
@@ -341,7 +343,8 @@ def test_projects_of_one_repository_share_the_chain(project):
         store = project.store
         text = checkpoint_text("keisei/barn", store.size(), bytes(32))
         note = signed_note(text, other.name, other.public, other.sign(text.encode()))
-        assert chain.put(str(project.root / ".git"), note, store.now(), project.git("rev-parse", REF), follows=True)
+        tip = project.git("rev-parse", REF)
+        assert chain.put(str(project.root / ".git"), note, store.now(), tip, tip)
 
     assert state.is_dir()
     assert project.sign().troubles == ()
@@ -352,16 +355,16 @@ def test_somebody_who_moves_the_reference_meanwhile_is_followed(project, monkeyp
     project.tell()
     project.sign()
     project.tell()
-    other, put = signer(project.state / "other", "barn"), checkpoints.put
+    other, put = signer(project.state / "other", "barn"), publishing.put
     text = checkpoint_text("keisei/barn", 9, bytes(32))
     note = signed_note(text, other.name, other.public, other.sign(text.encode()))
 
-    def late(common_dir, ours, when, seen, *, follows):
-        monkeypatch.setattr(checkpoints, "put", put)
-        assert put(common_dir, note, when, seen, follows=follows)
-        return put(common_dir, ours, when, seen, follows=follows)
+    def late(common_dir, ours, when, seen, parent):
+        monkeypatch.setattr(publishing, "put", put)
+        assert put(common_dir, note, when, seen, parent)
+        return put(common_dir, ours, when, seen, parent)
 
-    monkeypatch.setattr(checkpoints, "put", late)
+    monkeypatch.setattr(publishing, "put", late)
 
     assert project.sign().troubles == ()
     assert project.published() == [3, 9, 2]
@@ -491,6 +494,23 @@ def test_a_checkpoint_that_takes_long_holds_nothing_up(house):
     assert [line.event for line in house.lines] == ["started", "completed"]
 
 
+def test_an_end_that_nobody_could_sign_is_told(house, monkeypatch):
+    monkeypatch.setattr("keisei.wiring.runner.SIGN_S", 0.05)
+    go_on = threading.Event()
+
+    def sign(_at_least):
+        assert go_on.wait(60)
+        return Signed(0)
+
+    runner = runner_of(house, sign)
+    runner._sign_the_end()
+    go_on.set()
+    runner._signing.join()
+
+    (told,) = [line.detail for line in house.lines if line.event == "trouble"]
+    assert "the last rows are not signed" in told
+
+
 def test_a_runner_can_be_made_without_it(house):
     house.script(f"echo '{DONE}'")
 
@@ -503,11 +523,11 @@ def test_a_runner_can_be_made_without_it(house):
 
 def test_by_hand_a_checkpoint_is_made_and_the_key_is_told(project):
     env = {"PATH": os.environ["PATH"], "HOME": str(project.root.parent), "KEISEI_HOME": str(project.state.parent)}
-    code = "import sys; from keisei.cli.ledger_checkpoint import COMMANDS; COMMANDS[int(sys.argv.pop(1))]()"
+    code = "import sys; from keisei.cli import ledger_checkpoint as them; getattr(them, sys.argv.pop(1))()"
 
-    def run(number, *words):
+    def run(name, *words):
         done = subprocess.run(
-            [sys.executable, "-c", code, str(number), *words],
+            [sys.executable, "-c", code, name, *words],
             cwd=project.root,
             env=env,
             capture_output=True,
@@ -519,6 +539,6 @@ def test_by_hand_a_checkpoint_is_made_and_the_key_is_told(project):
     project.tell()
     newest = project.sign()
 
-    assert run(0) == f"origin: keisei/house\nsize: 2\nroot: {newest.root.hex()}"
-    assert run(1) == signer(project.state, "house").vkey
+    assert run("checkpoint") == f"origin: keisei/house\nsize: 2\nroot: {newest.root.hex()}"
+    assert run("key") == signer(project.state, "house").vkey
     assert Path(project.state, "keys").is_dir()

@@ -78,7 +78,10 @@ def test_a_name_is_asked_for_kept_for_its_owner_alone_and_not_asked_for_again(se
     assert (found.name, found.address, found.source, found.asked_at) == ("Trustless Indra", ADDRESS, "local-cache", NOW)
     assert found.registered_at == datetime(2026, 1, 9, 7, 12, 44, tzinfo=UTC)
     assert server.asked == [f"/names/{ADDRESS}"]
-    assert resolve(lookup(server), agent(), tmp_path, NOW + timedelta(hours=23)) == found == kept(tmp_path, agent())
+    assert resolve(lookup(server), agent(), tmp_path, NOW + timedelta(hours=23)) == found
+    assert kept(tmp_path, agent(), lookup(server)) == found
+    assert kept(tmp_path, agent(), IdentityLookup(url="https://else.example/{address}")) is None  # another's answer
+    assert kept(tmp_path, agent(), None) is None
     assert len(server.asked) == 1
     assert {stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / FOLDER).iterdir()} == {0o600}
 
@@ -126,7 +129,7 @@ def test_a_bad_answer_is_told_and_what_was_kept_stays(server, tmp_path, answer, 
     with pytest.raises(WorldFault, match=says):
         resolve(lookup(server), agent(), tmp_path, NOW, refresh=True)
 
-    assert kept(tmp_path, agent()) == good
+    assert kept(tmp_path, agent(), lookup(server)) == good
     assert len(server.asked) == 2
 
 
@@ -164,7 +167,7 @@ def test_a_kept_answer_that_somebody_spoilt_is_no_answer(server, tmp_path, text)
     resolve(lookup(server), agent(), tmp_path, NOW)
     next((tmp_path / FOLDER).iterdir()).write_text(text)
 
-    assert kept(tmp_path, agent()) is None
+    assert kept(tmp_path, agent(), lookup(server)) is None
     assert resolve(lookup(server), agent(), tmp_path, NOW).name == "Trustless Indra"
 
 

@@ -30,3 +30,27 @@ def test_an_agent_of_the_engine_is_done_then_merged_and_its_rows_say_so(yard):
     assert next(row.kind for row in before) == "agent_forked"
     assert {"agent_forked", "attempt_settled", "landing_made"} <= {row.kind for row in rows}
     assert [row.seq for row in rows] == sorted(row.seq for row in rows)
+
+
+TALKS = r"""file=src/new.txt; echo new > $file
+{
+  echo '```report'
+  printf 'ledger-row: Wrote AKIAIOSFODNN7EXAMPLE '
+  head -c 900000 /dev/zero | tr '\0' '\1'
+  printf '\n```\n'
+} > "$AGENT_REPORT_PATH"
+"""
+
+
+def test_what_an_agent_says_for_the_ledger_keeps_nothing_out_of_it(yard):
+    yard.agent(TALKS)
+
+    yard.work()
+
+    (row,) = yard.store.entries(kind="attempt_settled")
+    assert row.body["status"] == "completed"
+    assert row.body["agent_said"].startswith("Wrote [redacted] \x01")
+    assert len(row.body["agent_said"]) == 200
+    assert {"quality::check-green"} <= {each["capability"] for each in row.body["findings"] if each["status"] == "held"}
+    assert {"result.json", "findings.json", "report.md"} <= set(row.body["evidence"])
+    assert "left_out" not in row.body

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from keisei.records.error import OperatorError
 from keisei.records.move import LedgerCheckpoint, TreeNode
 from keisei.rules.tree import Frontier, consistency_path, inclusion_path, root_of, verify_consistency, verify_inclusion
-from keisei.wiring.ledger_tree import LEVELS, fill, subtree
+from keisei.wiring.ledger_tree import LEVELS, fill, fits, subtree
 
 MANY = 70_000
 """More than a node of level 16 covers."""
@@ -65,6 +65,21 @@ def test_nodes_are_kept_for_every_perfect_subtree_of_their_levels(grown):
     sizes = {level: sum(1 for each, _ in grown.nodes if each == level) for level in LEVELS}
 
     assert sizes == {8: 69_999 >> 8, 16: 1, 24: 0, 32: 0}
+
+
+def test_a_block_fits_what_is_kept_over_it_up_to_the_top(grown, leaves):
+    block, other = leaves[512:768], [leaves[0], *leaves[513:768]]
+    ledger = Leaves([*leaves[:512], *other, *leaves[768:]])
+    ledger.nodes = dict(grown.nodes)
+
+    assert fits(grown, 2, block)
+    assert fits(grown, (MANY >> 8) - 1, leaves[(MANY >> 8) * 256 - 256 : (MANY >> 8) * 256])
+    assert not fits(ledger, 2, other)
+    del ledger.nodes[8, 2]
+    ledger.nodes[8, 2] = subtree(ledger)(8, 2)  # rewritten with its rows: the one of level 16 tells otherwise
+    assert not fits(ledger, 2, other)
+    ledger.nodes[16, 0] = bytes(32)
+    assert not fits(ledger, 3, leaves[768:1024])
 
 
 @settings(max_examples=60)

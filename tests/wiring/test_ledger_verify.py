@@ -3,15 +3,18 @@
 import os
 import random
 import subprocess
+from datetime import UTC, datetime
 
 import pytest
 
 from keisei.records.error import OperatorError
+from keisei.records.move import UnsealedRows
 from keisei.rules.ledger_walk import Walk, first_unfit
 from keisei.rules.note import checkpoint_text, parse_vkey, signed_note
 from keisei.rules.tree import Frontier
 from keisei.store.ledger import insert
 from keisei.wiring.checkpoint import checkpoint
+from keisei.wiring.ledger_verify import _unsealed
 from keisei.wiring.signing import signer
 from tests.wiring.ledgers import ORIGIN, Book, Copy, flips, new
 
@@ -268,7 +271,13 @@ def test_a_whole_ledger_tells_what_was_checked(signed):
     found = signed.verify(keys=(parse_vkey(signed.signer.vkey),), checkpoints=(signed.note,))
 
     assert (found.ok, found.rows, found.broken, found.unsealed) == (True, 10, None, 0)
-    assert (found.checkpoints.checked, found.checkpoints.signed, found.checkpoints.newest) == (2, 2, 10)
+    count = found.checkpoints
+    assert (count.checked, count.newest, count.table, count.folder, count.repository, count.others) == (
+        *(2, 10, 2, True, 2, 0),
+    )
+    (key,) = found.keys
+    assert (key.vkey, key.row, key.checkpoints, key.newest) == (signed.signer.vkey, 5, 2, 10)
+    assert (found.origin, found.unsigned, found.told) == (ORIGIN, 0, ())
     tree = Frontier()
     for leaf in signed.store.leaves(1, 100):
         tree.push(leaf)
@@ -310,11 +319,13 @@ def test_a_ledger_that_was_written_anew_is_found_by_what_was_signed(signed, tmp_
     other.sign()
 
     assert other.verify().ok
-    for asked in ({"repository": signed.repository}, {"checkpoints": (signed.note,)}):
+    key = parse_vkey(signed.signer.vkey)
+    (other.state / "keys" / "signing.pem").write_bytes((signed.state / "keys" / "signing.pem").read_bytes())
+    for asked in ({"checkpoints": (signed.note,)}, {"repository": signed.repository}):  # this machine's key is known
         found = other.verify(**asked)
         assert (found.ok, found.broken.row) == (False, None)
         assert "one from 1 to" in found.broken.why
-    assert "no checkpoint is signed with a key" in other.verify(keys=(parse_vkey(signed.signer.vkey),)).broken.why
+    assert "is not signed with a key that was given" in other.verify(keys=(key,)).broken.why
 
 
 def test_a_signature_of_a_key_that_nobody_introduced_is_none(signed, tmp_path):
@@ -325,7 +336,8 @@ def test_a_signature_of_a_key_that_nobody_introduced_is_none(signed, tmp_path):
     found = signed.verify(checkpoints=(note,))
 
     assert "not signed by a key" in found.broken.why
-    assert signed.verify(checkpoints=(note,), keys=(parse_vkey(stranger.vkey),)).ok
+    keys = tuple(parse_vkey(each.vkey) for each in (stranger, signed.signer))
+    assert signed.verify(checkpoints=(note,), keys=keys).ok
     both = signed.note + note.rpartition("\n\n")[2]
     assert signed.verify(checkpoints=(both,)).ok  # somebody else has signed it too
     cell = signed.copy()
@@ -395,3 +407,20 @@ def test_a_sample_of_bits_of_a_hundred_thousand_rows(tmp_path):
             assert found.broken.row == row
     cut(book, 99_999, HIDE)
     assert book.verify().broken.row == 100_000
+
+
+@pytest.mark.parametrize(
+    ("waiting", "told"),
+    [
+        (UnsealedRows(rows=0, since=None), None),
+        (UnsealedRows(rows=3, since=datetime(2999, 1, 1, tzinfo=UTC)), None),
+        (UnsealedRows(rows=3, since=datetime(2020, 1, 1, tzinfo=UTC), hindered="no right to write"), None),
+        (UnsealedRows(rows=3, since=datetime(2020, 1, 1, tzinfo=UTC)), "rows of 2020-01-01 00:00 are not sealed"),
+        (UnsealedRows(rows=0, since=None, strays=1), "marks of rows that are sealed or gone"),
+    ],
+    ids=["none", "a moment ago", "a reader", "long ago", "strays"],
+)
+def test_rows_that_should_have_been_sealed_by_now_do_not_hold(waiting, told):
+    found = _unsealed(waiting)
+
+    assert found is None if told is None else told in found.why

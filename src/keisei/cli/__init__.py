@@ -53,7 +53,7 @@ def kei_forge() -> int:
 
 def kei_ledger() -> int:
     """`kei-ledger`, with the originals' exit codes."""
-    return _run("keisei.cli.ledger:program", "kei-ledger", usage=2)
+    return _run("keisei.cli.ledger:program", "kei-ledger", usage=1)
 
 
 def kei_runtime() -> int:

@@ -9,7 +9,7 @@ import click
 from keisei.cli.desk import desk, first_line, grid, stamp
 from keisei.cli.output import emit_json, json_option
 from keisei.cli.surroundings import kit_root_option, open_catalog
-from keisei.records.error import OperatorError, Refused
+from keisei.records.error import OperatorError
 from keisei.records.problem import printable
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from keisei.library.load import Loaded
     from keisei.records.ledger import LedgerEntry
     from keisei.wiring.constitution import Acceptance, Constitution
-    from keisei.wiring.constitution_order import Authored
     from keisei.wiring.constitution_proposal import Proposal
+    from keisei.wiring.identity import Agent
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,12 +34,11 @@ def proposal_option(*, required: bool) -> Callable[[F], F]:
     return click.option("--proposal", "seq", type=click.IntRange(1), required=required, help=text)
 
 
-def authored_agent(name: str, kit_root: Path | None) -> "Authored":
+def authored_agent(name: str, kit_root: Path | None) -> "Agent":
     """The agent's file and what it says. Raises OperatorError, AuthorError."""
-    from keisei.wiring.constitution_order import Authored
     from keisei.wiring.identity import agent_of
 
-    return Authored(*agent_of(open_catalog(kit_root), name))
+    return agent_of(open_catalog(kit_root), name)
 
 
 @click.command("show")
@@ -115,41 +114,45 @@ def told_proposal(each: "Proposal", now: "Constitution | None") -> dict[str, Any
 @of_agent
 @proposal_option(required=False)
 def diff(agent: str, seq: int | None, kit_root: Path | None, as_json: bool) -> int:
-    """What differs between the accepted texts and the files; with --proposal, between the files and what it wants."""
+    """What would be accepted, beside what was: the files, or with --proposal what they would say after it.
+
+    Where nothing was accepted yet, everything is new. `seen` are the hashes for `accept --seen`.
+    """
     from keisei.wiring.constitution import acceptance, constitution
-    from keisei.wiring.constitution_proposal import known_proposal
+    from keisei.wiring.constitution_proposal import hashes, known_proposal
 
     authored = authored_agent(agent, kit_root)
     with desk() as opened:
         now, state = constitution(authored.loaded), opened.home.folder
-        stands = {} if now is None else {"soul": now.soul.text, "purpose": now.purpose.text}
-        if seq is None:
-            known = acceptance(opened.store, agent)
-            if known is None:
-                raise Refused(f"nothing of `{agent}` was accepted yet", "`keisei constitution accept` accepts it")
-            was = {"soul": _kept(state, known.soul_sha256), "purpose": _kept(state, known.purpose_sha256)}
-            compared = {name: (was[name], stands.get(name, "")) for name in was}
-        else:
+        stands = {} if now is None else {now.soul.sha256: now.soul.text, now.purpose.sha256: now.purpose.text}
+        known, then = acceptance(opened.store, agent), list(hashes(now))
+        if seq is not None:
             found = known_proposal(opened.store, agent, seq)
-            wanted = {"soul": found.soul_sha256, "purpose": found.purpose_sha256}
-            texts = {name: _kept(state, sha256) for name, sha256 in wanted.items() if sha256 is not None}
-            compared = {name: (stands.get(name, ""), text) for name, text in texts.items()}
-    _tell_diff(compared, as_json=as_json)
+            then = [found.soul_sha256 or then[0], found.purpose_sha256 or then[1]]
+        was = (None, None) if known is None else (known.soul_sha256, known.purpose_sha256)
+        texts = {each: stands[each] if each in stands else _kept(state, each) for each in (*was, *then) if each}
+    compared = {
+        name: (texts.get(before or "", ""), texts.get(after or "", ""))
+        for name, before, after in zip(("soul", "purpose"), was, then, strict=True)
+    }
+    _tell_diff(compared, then, as_json=as_json)
     return 0
 
 
-def _tell_diff(compared: dict[str, tuple[str, str]], *, as_json: bool) -> None:
+def _tell_diff(compared: dict[str, tuple[str, str]], seen: "list[str | None]", *, as_json: bool) -> None:
     from keisei.wiring.constitution import changes
 
     found = {name: list(changes(*texts)) for name, texts in compared.items()}
     if as_json:
-        emit_json(found)
+        emit_json({**found, "seen": None if None in seen else seen})
         return
     for name, lines in found.items():
         if lines:
             click.echo("\n".join([f"{name}:", *map(printable, lines)]))
     if not any(found.values()):
         click.echo("nothing differs")
+    elif None not in seen:
+        click.echo(f"seen: {','.join(map(str, seen))}")
 
 
 def _kept(state: Path, sha256: str) -> str:

@@ -119,10 +119,26 @@ def _owner(store: "Store", given: str) -> str | None:
 
 
 def actor() -> str:
-    """Who gives orders at this terminal, for the ledger: the account, whatever its environment says."""
+    """Who gives orders at this terminal, for the ledger: the account, or the attempt that the terminal is inside of."""
     from keisei.wiring.account import actor as account
 
-    return account()
+    return account(settings())
+
+
+def operator(hint: str = "an operator gives it, outside of every attempt") -> str:
+    """The actor of an order that only operators give. Inside an attempt it is refused, told, and exits 2."""
+    from keisei.wiring.account import operator as account
+
+    with refusing():
+        return account(settings(), hint)
+
+
+def speaker(given: str | None) -> str:
+    """The actor of a row that is written by hand: whoever is named, but an attempt only speaks for itself."""
+    from keisei.wiring.account import actor as account
+
+    own = settings()
+    return account(own) if given is None or own.attempt_id is not None else given
 
 
 class Words(click.ParamType[str]):

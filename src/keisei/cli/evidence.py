@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keisei.cli.desk import REFUSED, desk, known_attempt, refusing
+from keisei.cli.desk import REFUSED, desk, known_attempt
 from keisei.cli.output import emit_json, json_option, write_whole
 from keisei.records.error import OperatorError
 from keisei.records.problem import printable
@@ -14,7 +14,6 @@ from keisei.records.problem import printable
 if TYPE_CHECKING:
     from keisei.cli.desk import Desk
     from keisei.rules.attestation import Json
-    from keisei.rules.note import VerifierKey
     from keisei.wiring.attestation import Gathered
     from keisei.wiring.attestation_verify import Verified
 
@@ -51,6 +50,9 @@ def _shown(kind: str, predicate: "Json") -> None:
     from keisei.rules.attestation import PROVENANCE, SVR
     from keisei.rules.canonical import canonical
 
+    def text(value: object) -> str:
+        return printable(value if isinstance(value, str) else canonical(value).decode())
+
     click.echo(f"\n{kind}")
     if kind == SVR:
         parts = {"properties": predicate["properties"], "timeCreated": predicate["timeCreated"]}
@@ -62,9 +64,9 @@ def _shown(kind: str, predicate: "Json") -> None:
         parts = {name: value for name, value in predicate.items() if name != "configuration"}
     for name, value in parts.items():
         if isinstance(value, list):
-            click.echo(f"  {name}: {', '.join(printable(str(each)) for each in value) or '-'}")
+            click.echo(f"  {name}: {', '.join(map(text, value)) or '-'}")
         else:
-            click.echo(f"  {name}: {printable(value if isinstance(value, str) else canonical(value).decode())}")
+            click.echo(f"  {name}: {text(value)}")
 
 
 @group.command("export")
@@ -76,17 +78,16 @@ def export(attempt_id: str, folder: Path | None, as_json: bool) -> int:
 
     Without DIR the signed statements alone are printed, a DSSE envelope a line.
     """
-    from keisei.wiring.attestation import Archive, said, signed
+    from keisei.wiring.attestation import Archive, attested
     from keisei.wiring.attestation_export import export as write
-    from keisei.wiring.signing import signer
 
     with desk() as opened:
-        gathered = _gathered(opened, attempt_id)
+        archive, gathered = Archive(opened.home, opened.store), _gathered(opened, attempt_id)
         if folder is None:
-            for envelope in signed(said(gathered), signer(opened.home.folder, opened.home.name)):
+            for envelope in attested(archive, gathered):
                 click.echo(envelope)
             return 0
-        done = write(Archive(opened.home, opened.store), gathered, folder.absolute())
+        done = write(archive, gathered, folder.absolute())
     if as_json:
         emit_json({"folder": str(done.folder), "files": list(done.files), "told": list(done.told)})
         return 0
@@ -102,19 +103,21 @@ def export(attempt_id: str, folder: Path | None, as_json: bool) -> int:
 @click.option("--repository", type=click.Path(path_type=Path), help="Where the commits are; for a folder.")
 @json_option
 def verify(target: str, keys: tuple[str, ...], repository: Path | None, as_json: bool) -> int:
-    """Say every claim again, from the ledger, the evidence and the repository; exit 2 names each that does not hold.
+    """Say every claim again, from the ledger, the evidence and the repository, and name each that does not hold.
 
     Of an attempt the claims are made anew here, and the note on its commit is held against them. A folder that
-    `keisei evidence export` wrote is read as it is, wherever it comes from.
+    `keisei evidence export` wrote, wherever it comes from, is checked by the program that `keisei evidence verifier`
+    prints, run by itself.
+
+    Exit 0: every claim holds. 1: it cannot be read. 2: a claim does not hold. 3, for a folder: nothing is wrong, but
+    without --key nobody knows who signed, or without --repository what git says.
     """
     folder = Path(target)
     if folder.is_dir():
-        with refusing():
-            done = _of_folder(folder, keys, repository)
-    elif keys or repository is not None:
+        return _of_folder(folder, keys, repository, as_json)
+    if keys or repository is not None:
         raise OperatorError(f"`{target}` is no folder", "--key and --repository are for an exported folder")
-    else:
-        done = _of_attempt(target)
+    done = _of_attempt(target)
     if as_json:
         held = {"attempt_id": done.attempt_id, "holds": not done.faults, "statements": list(done.statements)}
         emit_json({**held, "faults": list(done.faults), "told": list(done.told)})
@@ -131,20 +134,21 @@ def _of_attempt(attempt_id: str) -> "Verified":
         return verify_here(Archive(opened.home, opened.store), _gathered(opened, attempt_id))
 
 
-def _of_folder(folder: Path, keys: tuple[str, ...], repository: Path | None) -> "Verified":
-    from keisei.wiring.attestation_exported import repository_at, verify_export
+def _of_folder(folder: Path, keys: tuple[str, ...], repository: Path | None, as_json: bool) -> int:
+    """The exit status of the offline verifier, whose words are passed on as they are."""
+    import subprocess
+    from importlib.resources import as_file, files
 
-    common_dir = repository_at(repository.absolute()) if repository is not None else None
-    return verify_export(folder.absolute(), [_key(each) for each in keys], common_dir)
-
-
-def _key(given: str) -> "VerifierKey":
-    from keisei.rules.note import parse_vkey
-
-    try:
-        return parse_vkey(given)
-    except ValueError as error:
-        raise OperatorError(f"--key: {error}", "`keisei ledger verify` and key.txt tell verifier keys") from error
+    words = ["attestation", str(folder.absolute()), *(f"--key={each}" for each in keys)]
+    words += [] if repository is None else [f"--repository={repository.absolute()}"]
+    with as_file(files("keisei.evidence").joinpath("offline.py")) as program:
+        argv = [sys.executable, "-I", str(program), *words, *(["--json"] if as_json else [])]
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 - our own file
+    if done.returncode < 0:
+        raise OperatorError(f"the verifier was ended by signal {-done.returncode}", "try again")
+    click.echo(done.stdout, nl=False)
+    click.echo(done.stderr, nl=False, err=True)
+    return done.returncode
 
 
 def _tell(done: "Verified") -> None:

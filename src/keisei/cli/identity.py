@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from keisei.cli.desk import WORDS, desk, fields, stamp
+from keisei.cli.desk import WORDS, desk, fields, refusing, stamp
 from keisei.cli.identity_file import VERBS, plain
 from keisei.cli.output import emit_json, json_option, table
 from keisei.cli.surroundings import kit_root_option, open_catalog
@@ -105,7 +105,7 @@ def _told(opened: "Desk", agent: "Agent") -> dict[str, Any]:
 
     file, home = agent.file, opened.home
     key = known_vkey(home.folder, home.name)
-    registered = kept(home.folder, file)
+    registered = kept(home.folder, file, home.file.identity.lookup if home.file.identity else None)
     return {
         "identity": data_of(file.identity),
         "faces": _faces(file.identity),
@@ -154,6 +154,7 @@ def init(name: str, display_name: str | None) -> int:
     """Write agent.toml, SOUL.md and PURPOSE.md of a new agent: all three or none, never over a file."""
     from datetime import UTC, datetime
 
+    from keisei.library.agent_edit import check_place
     from keisei.library.agent_new import new_agent
     from keisei.library.source import shown_path
     from keisei.wiring import project_layer
@@ -162,6 +163,8 @@ def init(name: str, display_name: str | None) -> int:
     layer = project_layer(working_directory())
     if layer is None:
         raise OperatorError("there is no project here", "write a keisei.toml with `[project]` and `name` first")
+    with refusing():
+        check_place(layer)
     for path in new_agent(layer.place("agent"), name, display_name or name.capitalize(), datetime.now(UTC)):
         click.echo(f"written: {shown_path(path)}")
     click.echo(f'tasks run under it where keisei.toml says `agent = "{name}"` under [project]')

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from keisei.cli.desk import WORDS
+from keisei.cli.desk import WORDS, operator
 from keisei.cli.output import json_option, write_whole
 from keisei.cli.surroundings import kit_root_option, open_catalog, settings
 from keisei.records.error import OperatorError
@@ -31,11 +31,12 @@ def card(name: str, out: Path | None, kit_root: Path | None, **offer: Any) -> in
     from keisei.rules.card import signed
     from keisei.rules.did import key_url
     from keisei.wiring.atoms import open_shelf
-    from keisei.wiring.identity import Offer, agent_of, card_facts
+    from keisei.wiring.identity import Offer, agent_of, card_facts, fitting
     from keisei.wiring.signing import signer
 
+    operator("an operator publishes an agent, with the runtime's key")
     catalog = open_catalog(kit_root)
-    agent = agent_of(catalog, name)
+    agent = fitting(catalog, agent_of(catalog, name))
     shelf = open_shelf(settings(), roots=(), kit_root=kit_root)
     facts = card_facts(catalog, agent, Offer(**offer), shelf.atom)
     own = signer(*_home())
@@ -45,25 +46,25 @@ def card(name: str, out: Path | None, kit_root: Path | None, **offer: Any) -> in
 
 @click.command("did")
 @click.argument("name")
-@click.option("--document", is_flag=True, help="The DID document of the runtime's key, with the others as aliases.")
+@click.option("--document", is_flag=True, help="The DID document of the runtime's key, which all its agents share.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write it there, whole or not at all.")
 @kit_root_option
 @json_option
 def did(name: str, document: bool, out: Path | None, kit_root: Path | None, as_json: bool) -> int:
     """Identifiers that need no registry: did:key of this machine's key, did:pkh of each wallet."""
     from keisei.rules.did import did_key, key_document
-    from keisei.wiring.identity import accounts, agent_of, dids
+    from keisei.wiring.identity import accounts, agent_of, dids, fitting
     from keisei.wiring.signing import signer
 
-    agent = agent_of(open_catalog(kit_root), name)
+    catalog = open_catalog(kit_root)
+    agent = fitting(catalog, agent_of(catalog, name))
     own = signer(*_home())
-    everything = dids(agent.file, own.public)
     if document:
-        _emit(key_document(own.public, everything[1:]), out)
+        _emit(key_document(own.public), out)
     elif as_json or out is not None:
         _emit({"key": did_key(own.public), "accounts": [plain(each) for each in accounts(agent.file)]}, out)
     else:
-        for each in everything:
+        for each in dids(agent.file, own.public):
             click.echo(printable(each))
     return 0
 
@@ -94,10 +95,11 @@ def erc8004(  # noqa: PLR0913, PLR0917 - one argument an option
     from keisei.rules.note import parse_vkey
     from keisei.rules.registration import data_uri as as_address
     from keisei.rules.registration import registration
-    from keisei.wiring.identity import Listing, agent_of, registration_facts
+    from keisei.wiring.identity import Listing, agent_of, fitting, registration_facts
     from keisei.wiring.signing import known_vkey
 
-    agent = agent_of(open_catalog(kit_root), name)
+    catalog = open_catalog(kit_root)
+    agent = fitting(catalog, agent_of(catalog, name))
     key = known_vkey(*_home())
     listing = Listing(services=tuple(map(_service, services)), active=not inactive, **more)
     file = registration(registration_facts(agent, listing, None if key is None else parse_vkey(key).public))

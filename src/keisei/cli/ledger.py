@@ -8,9 +8,8 @@ import click
 from keisei import __version__
 from keisei.cli import ledger_agent
 from keisei.cli.body import body_of
-from keisei.cli.desk import actor as this_actor
-from keisei.cli.desk import desk, limit_option
-from keisei.cli.ledger_agent import line, list_agents, show_agent, status_option
+from keisei.cli.desk import desk, limit_option, speaker
+from keisei.cli.ledger_agent import line, list_agents, say_redacted, show_agent, status_option
 from keisei.cli.ledger_checkpoint import checkpoint, key
 from keisei.cli.ledger_export import export, import_file
 from keisei.cli.ledger_prove import prove
@@ -41,7 +40,7 @@ DIGITS = 18
 @click.option("--body", default="{}", help="The facts, a JSON object: as text, @FILE, or - for stdin.")
 @json_option
 def append(kind: str, subject: str, actor: str | None, body: str, as_json: bool) -> int:
-    """Write a row by hand. It is marked `manual` and never feeds an outcome."""
+    """Write a row by hand. It is marked `manual` and never feeds an outcome; what looks like a secret is taken out."""
     _write(_new(kind=kind, subject=subject, actor=actor, body=body_of(body)), "written", as_json=as_json)
     return 0
 
@@ -120,9 +119,15 @@ def _list_rows(kind: str | None, after: int, limit: int, *, as_json: bool) -> in
 
 def _new(*, kind: str, subject: str, actor: str | None, body: dict[str, Any]) -> "NewEntry":
     from keisei.records.move import NewEntry
+    from keisei.rules.ledger_redact import cleaned, is_secret
+    from keisei.rules.redact import Redactor
 
-    who = this_actor() if actor is None else actor
-    return NewEntry(kind=kind, subject=subject, actor=who, body=body, source="manual")
+    redactor = Redactor()
+    who = speaker(actor)
+    for name, value in (("kind", kind), ("subject", subject), ("actor", who)):
+        if is_secret(value, redactor):
+            raise OperatorError(f"the {name} looks like a secret: nothing was written", "no row can be taken back")
+    return NewEntry(kind=kind, subject=subject, actor=who, body=cleaned(body, redactor), source="manual")
 
 
 def _write(new: "NewEntry", done: str, *, as_json: bool) -> None:
@@ -131,6 +136,7 @@ def _write(new: "NewEntry", done: str, *, as_json: bool) -> None:
 
     with desk() as opened:
         entry = opened.store.append(new)
+    say_redacted(entry)
     if as_json:
         emit_json(data_of(entry))
     else:
@@ -148,6 +154,7 @@ group.add_command(click.Command("list", callback=rows.callback, params=rows.para
 for command in (
     ledger_agent.agents,
     checkpoint,
+    ledger_agent.descendants,
     ledger_agent.done,
     export,
     ledger_agent.fail,
@@ -164,7 +171,18 @@ for command in (
 ):
     group.add_command(command)
 
+
+@click.command("init")
+def init() -> int:
+    """Do nothing, and say so: the originals make a database first, here a project has its ledger."""
+    click.echo("nothing to do: a project has its ledger from its first row on")
+    return 0
+
+
 program = click.Group(
-    "kei-ledger", help=group.help, commands={**group.commands, "list": list_either}, context_settings=HELP
+    "kei-ledger",
+    help=group.help,
+    commands={**group.commands, "list": list_either, "init": init},
+    context_settings=HELP,
 )
 click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")(program)

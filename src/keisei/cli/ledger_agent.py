@@ -1,4 +1,4 @@
-"""`keisei ledger fork|done|fail|merged|rejected|record-cost|agents|tree|validate`: agents, written about and told."""
+"""`keisei ledger fork|done|fail|merged|rejected|record-cost|agents|tree|descendants|validate`: agents, told of."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from keisei.cli.body import checked_digest, digest_of
-from keisei.cli.desk import actor as this_actor
-from keisei.cli.desk import desk, fields, stamp
+from keisei.cli.desk import desk, fields, speaker, stamp
 from keisei.cli.output import emit_json, json_option, table
 from keisei.records.error import OperatorError
 from keisei.records.problem import printable
@@ -112,14 +111,16 @@ def rejected(agent_id: str, reason: str | None, actor: str | None, as_json: bool
 @json_option
 def record_cost(agent_id: str, cents: int, micro_cents: int, actor: str | None, as_json: bool, **told: Any) -> int:  # noqa: ANN401 - click's
     """Write what an agent has cost. It adds to what was recorded before; prints what that comes to, as JSON."""
-    from keisei.wiring.ledger_agents import agent_data, one_agent
+    from msgspec import to_builtins
+
+    from keisei.wiring.ledger_agents import cost_of
     from keisei.wiring.ledger_agents import record_cost as write
 
     body = {"cost_micro_cents": cents * MICRO + micro_cents, **told}
     with desk() as opened:
         row = write(opened.store, _speaker(actor), agent_id, {k: v for k, v in body.items() if v is not None})
-        found = one_agent(opened.store, agent_id)
-    total = {} if found is None else agent_data(found[0])["cost"]
+        total = to_builtins(cost_of(opened.store, agent_id)) or {}
+    say_redacted(row)
     cents_told = total.get("micro_cents", 0) // MICRO
     answer = {"ok": True, "agent_id": agent_id, "row": row.seq, "total_cost_cents": cents_told, "total": total}
     if as_json:
@@ -142,10 +143,16 @@ def agents(status: str | None, as_json: bool) -> int:
 
 def list_agents(status: str | None, *, as_json: bool) -> int:
     """Every agent, or those of a status."""
-    from keisei.wiring.ledger_agents import agent_data, every_agent
+    from keisei.wiring.ledger_agents import every_agent
 
     with desk() as opened:
         found = [each for each in every_agent(opened.store).values() if status in (None, each.status)]
+    return _tell(found, as_json=as_json)
+
+
+def _tell(found: "list[LedgerAgent]", *, as_json: bool) -> int:
+    from keisei.wiring.ledger_agents import agent_data
+
     if as_json:
         emit_json([agent_data(each) for each in found])
         return 0
@@ -154,6 +161,19 @@ def list_agents(status: str | None, *, as_json: bool) -> int:
     if not found:
         click.echo("(no agents)")
     return 0
+
+
+@click.command("descendants")
+@click.argument("dna")
+@json_option
+def descendants(dna: str, as_json: bool) -> int:
+    """Every agent that comes from one with this DNA, by copy or by fork, in the columns of `agents`."""
+    from keisei.rules.ledger_agent import descendants as below
+    from keisei.wiring.ledger_agents import every_agent
+
+    with desk() as opened:
+        found = below(every_agent(opened.store), dna)
+    return _tell(found, as_json=as_json)
 
 
 @click.command("tree")
@@ -243,6 +263,7 @@ def _end(agent_id: str, kind: str, words: dict[str, str], actor: str | None, *, 
 def _say(row: "LedgerEntry", done: str, *, as_json: bool) -> int:
     from keisei.contracts.check import data_of
 
+    say_redacted(row)
     if as_json:
         emit_json(data_of(row))
     else:
@@ -250,10 +271,19 @@ def _say(row: "LedgerEntry", done: str, *, as_json: bool) -> int:
     return 0
 
 
+def say_redacted(row: "LedgerEntry") -> None:
+    """Tell on stderr what was taken out of a row before it was written; nothing where nothing was."""
+    from keisei.rules.ledger_redact import marked
+
+    if names := marked(row.body):
+        told = printable(", ".join(names)[:200])
+        click.echo(f"note: what looks like a secret was taken out of row {row.seq}: {told}", err=True)
+
+
 def _speaker(actor: str | None) -> "Speaker":
     from keisei.wiring.ledger_agents import Speaker
 
-    return Speaker(this_actor() if actor is None else actor)
+    return Speaker(speaker(actor))
 
 
 def _cells(agent: "LedgerAgent") -> tuple[str, ...]:

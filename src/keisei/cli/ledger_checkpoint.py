@@ -13,7 +13,8 @@ def checkpoint(as_json: bool) -> int:
     """Sign the ledger as it is now, and publish that: in the table, the state folder and the repository.
 
     Runners do it by themselves, as often as `[ledger] checkpoint-rows` says and when they end. A ledger that does not
-    begin with what was signed of it before is not signed.
+    begin with what was signed of it before, or has a row behind that which does not hold, is not signed. Of older rows
+    two blocks of 256 are looked at again, chosen by chance; `keisei ledger verify` looks at all.
     """
     from keisei.cli.surroundings import say
     from keisei.wiring.checkpoint import checkpoint as make
@@ -40,16 +41,12 @@ def checkpoint(as_json: bool) -> int:
 @json_option
 def key(as_json: bool) -> int:
     """The verifier key of this machine, made where there is none: keep it elsewhere, for `verify --key`."""
-    from keisei.wiring.signing import signer
+    from keisei.wiring.checkpoint import ledger_signer
 
     with desk() as opened:
-        own = signer(opened.home.folder, opened.home.name)
+        own = ledger_signer(opened.store, opened.home.folder, opened.home.name)
     if as_json:
         emit_json({"name": own.name, "vkey": own.vkey})
     else:
         click.echo(own.vkey)
     return 0
-
-
-COMMANDS = (checkpoint, key)
-"""For their group."""

@@ -24,16 +24,18 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="A checkpoint that was kept elsewhere: the ledger must still begin with it. More than one is fine.",
 )
-@click.option("--key", "keys", multiple=True, help="A verifier key; one of those that are given must have signed.")
+@click.option("--key", "keys", multiple=True, help="A verifier key: every checkpoint must be signed with one of these.")
 @json_option
 def verify(head: str | None, checkpoints: tuple[Path, ...], keys: tuple[str, ...], as_json: bool) -> int:
     """Check every row, and every checkpoint. Exit 0 if the ledger is whole, 2 with the first place that does not hold.
 
     Checkpoints in the table, the state folder and the repository show rows that were cut off the end, or written anew;
-    whoever can change all three is found by a checkpoint, a head or a key that was kept elsewhere.
+    whoever can change all three is found by a checkpoint, a head or a key that was kept elsewhere. With --key only the
+    keys that are given count. Where checkpoints were found is told, and what is missing; that alone is no failure.
     """
     import msgspec
 
+    from keisei.records.problem import printable
     from keisei.wiring.ledger_verify import Asked
     from keisei.wiring.ledger_verify import verify as verified
     from keisei.wiring.signing import origin
@@ -53,7 +55,8 @@ def verify(head: str | None, checkpoints: tuple[Path, ...], keys: tuple[str, ...
     if as_json:
         emit_json(msgspec.to_builtins(found))
     else:
-        click.echo(sentence(found))
+        for line in (sentence(found), *places(found), *map(printable, found.told)):
+            click.echo(line)
     return 0 if found.ok else 2
 
 
@@ -68,9 +71,22 @@ def sentence(found: "Verification") -> str:
     if not found.ok:
         return f"{rows}, but none has the head that was kept: rows were cut off the end"
     rest = f"; {_counted(found.unsealed, 'row')} not sealed yet" if found.unsealed else ""
-    checked = found.checkpoints.checked
-    signed = f"; {_counted(checked, 'checkpoint')} {'holds' if checked == 1 else 'hold'}" if checked else ""
-    return f"{rows}{rest}{signed}; head {found.head}"
+    signed = f"; {checkpoints_hold(found.checkpoints.checked)}" if found.checkpoints.checked else ""
+    behind = f"; {_counted(found.unsigned, 'row')} not signed yet" if signed and found.unsigned else ""
+    return f"{rows}{rest}{signed}{behind}; head {found.head}"
+
+
+def places(found: "Verification") -> list[str]:
+    """Where its checkpoints were found, in a line; none where there are none."""
+    count = found.checkpoints
+    if not found.ok or not count.checked:
+        return []
+    parts = [f"{count.table} in the table"]
+    if count.folder is not None:
+        parts.append("the newest in the state folder" if count.folder else "none in the state folder")
+    if count.repository is not None:
+        parts.append(f"{count.repository} of {count.table} in the repository")
+    return [f"checkpoints: {', '.join(parts)}"]
 
 
 def checkpoints_hold(number: int) -> str:

@@ -8,10 +8,11 @@ from keisei.library.atom_since import check_since
 from keisei.library.catalog import Catalog
 from keisei.library.lint import Report
 from keisei.library.package import Package, packages_of
-from keisei.library.schema_lock import SeedLock, check_locks, lock_files, seed_locks
+from keisei.library.schema_lock import check_locks, lock_files, under_lock
+from keisei.library.seed_lock import SeedLock, seed_locks
 from keisei.library.source import shown_path
 from keisei.library.telling import bounded
-from keisei.records.error import OperatorError
+from keisei.records.error import OperatorError, WorldFault
 from keisei.records.problem import Problem
 
 
@@ -22,7 +23,7 @@ def lint_locks(catalog: Catalog, report: Report) -> None:
         if lock_files(root):
             report.problems.extend(bounded(check_locks(root, packages, today)))
         for lock in seed_locks(root, today):
-            if lock.state == "holds":
+            if lock.state == "holds" and packages:
                 report.problems.extend(bounded(_since(lock, packages)))
 
 
@@ -37,14 +38,23 @@ def _roots(catalog: Catalog) -> Iterator[tuple[Path, list[Package]]]:
 
 
 def _since(lock: SeedLock, packages: list[Package]) -> Iterator[Problem]:
-    from keisei.cli.lint_past import last_change, past_of
+    """What was promised when the marker was added, and is not kept. A comparison that cannot be made is an error."""
+    from keisei.cli.lint_past import added_in, past_of
 
+    end = f"`keisei schema revoke {lock.name} --reason ...` ends the lock"
+    where = shown_path(lock.path)
+    if lock.fault is not None:
+        yield Problem(code="undecided-change", path=where, message=lock.fault, hint=end, severity="warning")
     try:
-        revision = last_change(lock.path)
-        if revision is None or not packages:
+        revision = added_in(lock.path)
+        if revision is None:
+            message = "the lock is in no commit yet, and holds from the one on that adds it"
+            yield Problem(code="undecided-change", path=where, message=message, hint="commit it", severity="warning")
             return
         with past_of(revision, [package.folder for package in packages]) as past:
-            yield from check_since(packages, past._replace(name=lock.name))
-    except OperatorError as error:
+            for problem in check_since(packages, past._replace(name=lock.name)):
+                yield under_lock(problem, end)
+    except (OperatorError, WorldFault) as error:
         message = f"the lock cannot be compared: {error.message}"
-        yield Problem(code="undecided-change", path=shown_path(lock.path), message=message, severity="warning")
+        hint = f"{error.hint}; {end}" if error.hint else end
+        yield Problem(code="undecided-change", path=where, message=message, hint=hint)

@@ -67,10 +67,26 @@ def _blobs(top: Path, commit: str) -> dict[Path, str]:
     return blobs
 
 
-def last_change(path: Path) -> str | None:
-    """The commit in which a file last changed; None where it is in none. Raises OperatorError: no repository."""
-    top, _ = _repository([Path(os.path.realpath(path.parent))])
-    words = ("log", "-1", "--format=%H", "--no-show-signature", "--", os.path.realpath(path))
-    done = asked(words, {}, str(top))
-    found = done.out.decode("ascii", "replace").strip()
-    return found if done.code == 0 and found else None
+def added_in(path: Path) -> str | None:
+    """The commit that added a file, the newest of several; None where none did.
+
+    Raises OperatorError: no repository, or a clone that ends before that commit.
+    """
+    folder = Path(os.path.realpath(path.parent))
+    try:
+        top, _ = _repository([folder])
+    except OperatorError as error:
+        raise OperatorError(error.message, "check it where the history is") from error
+    found = _log(top, "--diff-filter=A", "--format=%H %P", "--", str(folder / path.name))
+    commit, *parents = found.split() or [""]
+    if not parents and asked(("rev-parse", "--is-shallow-repository"), {}, str(top)).out.strip() == b"true":
+        raise OperatorError("this clone is shallow", "`git fetch --unshallow`")  # its first commit adds everything
+    return commit or None
+
+
+def _log(top: Path, *words: str) -> str:
+    line = ("--literal-pathspecs", "log", "-1", "--no-renames", "--no-show-signature", *words)
+    done = asked(line, {}, str(top))
+    if done.code != 0 and asked(("rev-parse", "--verify", "--quiet", "HEAD"), {}, str(top)).code == 0:
+        checked(line, done)  # not just a repository without commits
+    return done.out.decode("ascii", "replace").strip()

@@ -13,7 +13,6 @@ from keisei.console.role import told_problems
 from keisei.console.role_rule import Origin, origins
 from keisei.console.visitor import Visitor
 from keisei.engine.budget import Balance, policy_of, spending
-from keisei.library.load import Loaded
 from keisei.records.agent import AgentFile, AgentIdentity
 from keisei.records.error import KeiseiError
 from keisei.records.form import Sha256
@@ -22,17 +21,19 @@ from keisei.records.move import TaskQuery
 from keisei.records.task import TaskRecord
 from keisei.records.wallet import WalletIdentity, joined
 from keisei.rules.budget import day_name
+from keisei.wiring.account import operator
 from keisei.wiring.constitution import (
     Acceptance,
     Constitution,
-    accept,
     acceptance,
     changes,
     constitution,
     kept_text,
     standing,
 )
-from keisei.wiring.constitution_proposal import Proposal, open_proposals
+from keisei.wiring.constitution_order import Consent, accept_standing
+from keisei.wiring.constitution_proposal import Archive, Proposal, open_proposals
+from keisei.wiring.identity import Agent, agent_of
 
 MOST: Final = 20
 """Tasks that are told."""
@@ -165,7 +166,7 @@ def show_agents(premises: Premises, _asks: AgentsAsk) -> AgentsPage:
     project = premises.home.file.project
     for name, files in catalog.names("agent").items():
         try:
-            loaded = catalog.loaded("agent", name)
+            loaded = agent_of(catalog, name).loaded
             now = constitution(loaded)
         except KeiseiError as error:
             problems += told_problems(f"agent `{name}`", error)
@@ -188,7 +189,7 @@ def show_agents(premises: Premises, _asks: AgentsAsk) -> AgentsPage:
 
 def show_agent(premises: Premises, asks: AgentAsk) -> AgentPage:
     """Who an agent is, what its constitution says and what of it is accepted, what it did and spent."""
-    catalog, loaded = premises.catalog(), _loaded(premises, asks.agent_id)
+    catalog, loaded = premises.catalog(), _agent(premises, asks.agent_id).loaded
     file: AgentFile = loaded.record
     agent_id, problems = AgentId(asks.agent_id), []
     now: Constitution | None = None
@@ -216,12 +217,12 @@ def show_agent(premises: Premises, asks: AgentAsk) -> AgentPage:
     )
 
 
-def _loaded(premises: Premises, agent_id: str) -> Loaded:
-    """The agent's file. Raises Missing, AuthorError."""
+def _agent(premises: Premises, agent_id: str) -> Agent:
+    """The agent, with its file. Raises Missing, AuthorError."""
     catalog = premises.catalog()
     if catalog.found("agent", agent_id) is None:
         raise Missing(f"no agent is called `{agent_id}`", "/agents lists those there are")
-    return catalog.loaded("agent", agent_id)
+    return agent_of(catalog, agent_id)
 
 
 def _papers(now: Constitution | None, known: Acceptance | None, state: Path) -> tuple[AgentPaper, ...]:
@@ -283,8 +284,10 @@ def _proposal(proposal: Proposal, now: Constitution | None, state: Path) -> Agen
 
 def accept_constitution(premises: Premises, asks: AgentAccept, visitor: Visitor) -> Acceptance:
     """Accept an agent's constitution as it was read; refused where the files say something else by now."""
-    seen = (asks.soul_sha256, asks.purpose_sha256)
-    return accept(_loaded(premises, asks.agent_id), seen, premises.store, premises.home.folder, visitor.actor)
+    operator(premises.settings)
+    how = Consent(visitor.actor, premises.now(), seen=(asks.soul_sha256, asks.purpose_sha256))
+    archive = Archive(premises.store, premises.home.folder)
+    return accept_standing(premises.catalog(), _agent(premises, asks.agent_id), archive, how)
 
 
 PAGES: Final[tuple[Page, ...]] = (

@@ -39,6 +39,8 @@ class LedgerVerdict(Struct, frozen=True, kw_only=True):
     """Checkpoints that are the root of the rows they are of, and signed by a key that is known."""
     newest_checkpoint: int | None = None
     """How many rows the newest of them is of."""
+    told: tuple[str, ...] = ()
+    """What nothing breaks by and somebody should know: a place without its checkpoints, checkpoints of other keys."""
     broken_row: int | None = None
     """The first row that does not hold; none where a checkpoint or a node of the tree does not."""
     broken_why: str | None = None
@@ -149,6 +151,7 @@ class _Walk:
             root=found.root,
             checkpoints=found.checkpoints.checked,
             newest_checkpoint=found.checkpoints.newest,
+            told=found.told,
             broken_row=None if found.broken is None else found.broken.row,
             broken_why=None if found.broken is None else found.broken.why,
         )

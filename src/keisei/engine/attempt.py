@@ -1,6 +1,6 @@
 """Attempts: one claimed task carried from its bundle to its settlement. There is no second way to run an agent."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from msgspec import Struct
@@ -267,10 +267,36 @@ def _settled(stand: Stand, claimed: Claimed, ended: Ended) -> Settled:
     try:
         settled = conclude(stand.store, settlement(ended, chance), claimed, chance)
     except (ContractViolation, IllegalMove) as error:
-        reason = f"the attempt could not be settled: {error.message}"
-        outcome = TaskOutcome(status="blocked", machine_status="blocked", operator_summary=reason[:REASON])
-        plain = Ended(claimed=claimed, exit_status="error", outcome=outcome, refused=refused)
-        settled = conclude(stand.store, settlement(plain, chance), claimed, chance)
+        settled = _spared(stand, ended, chance, error)
     if settled != "lost":
         stand.workshop.clear(claimed)
     return settled
+
+
+def _spared(stand: Stand, ended: Ended, chance: Chance, error: KeiseiError) -> Settled:
+    """Settle what the store refused for a person, with as much of what was learnt as it takes.
+
+    Evidence and findings stay where they can: what an agent writes must not keep the ledger from telling of it.
+    """
+    for less in _lesser(ended, error):
+        try:
+            return conclude(stand.store, settlement(less, chance), ended.claimed, chance)
+        except (ContractViolation, IllegalMove) as again:
+            error = again
+    raise error
+
+
+def _lesser(ended: Ended, error: KeiseiError) -> Iterator[Ended]:
+    """The same end with less and less, each saying what it leaves out: words, then findings, then evidence."""
+    reason = f"the attempt could not be settled: {error.message}"
+    outcome = TaskOutcome(status="blocked", machine_status="blocked", operator_summary=reason[:REASON])
+    plain = Ended(claimed=ended.claimed, exit_status="error", outcome=outcome, refused=ended.refused)
+    words = tuple(name for name, value in (("agent_said", ended.ledger_row), ("artifacts", ended.artifacts)) if value)
+    elevated = {"elevated": ended.elevated, "elevated_because": ended.elevated_because}
+    if ended.findings:
+        yield replace(plain, findings=ended.findings, evidence=ended.evidence, left_out=words, **elevated)
+        words = (*words, "findings")
+    if ended.evidence:
+        yield replace(plain, evidence=ended.evidence, left_out=words, **elevated)
+        words = (*words, "evidence")
+    yield replace(plain, left_out=(*words, "elevated") if ended.elevated else words)

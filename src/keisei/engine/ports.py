@@ -49,6 +49,7 @@ from keisei.records.move import (
     TaskPage,
     TaskQuery,
     TreeNode,
+    UnsealedRows,
 )
 from keisei.records.outbox import OutboxItem, OutboxStatus
 from keisei.records.overview import Overview
@@ -254,8 +255,10 @@ class View(Protocol):
     def find_attempts(self, query: AttemptQuery) -> list[TaskAttempt]:
         """Attempts, newest first. Older than an attempt that is not there: none."""
 
-    def memory(self, agent: AgentId | None, profile: ProfileId, limit: int) -> list[TaskRecord]:
-        """The newest finished tasks of the same agent and profile, newest first."""
+    def memory(
+        self, agent: AgentId | None, profile: ProfileId, limit: int, until: datetime | None = None
+    ) -> list[TaskRecord]:
+        """The newest finished tasks of the same agent and profile, newest first; what came after `until` left out."""
 
     def bundle(self, attempt_id: AttemptId) -> BundleRecord | None:
         """The bundle an attempt was given."""
@@ -305,6 +308,9 @@ class Ledger(Protocol):
 
     def unsealed(self) -> int:
         """How many rows are written and not sealed yet; sealed first where this process may."""
+
+    def unsealed_rows(self) -> UnsealedRows:
+        """The same, with since when and what hinders it, for verification; to be asked before `rows`."""
 
     def row(self, seq: int) -> LedgerRow | None:
         """One sealed row as it is stored, as `rows` tells it."""

@@ -30,7 +30,8 @@ from keisei.records.task import TERMINAL, TaskRecord
 from keisei.rules import approval as approvals
 from keisei.rules import breaker as breakers
 from keisei.rules import task as moves
-from keisei.rules.refusal import Refusals, told
+from keisei.rules.redact import Redactor
+from keisei.rules.refusal import Refusals, bounded, told
 from keisei.rules.retry import MOST_POSTPONED, Backoff, Failed, Step, next_step, pause
 
 LAST_ERROR = 2_000
@@ -39,6 +40,8 @@ NOTICE = -1
 """The number of the runtime's own first message about an attempt; others count down, away from those it asks for."""
 ARTIFACT_ROOM, ROW_PART = 262_144, 80
 """Bytes of a row for artifacts, and what one takes beside its path; a byte of a path takes at most six."""
+LOOKED_AT = 8192
+"""Characters of a text in which a secret is looked for before it is cut for a row."""
 MESSAGE_CHANNEL = "console"
 """Where a message that names no channel goes."""
 REFUSED = "gate_refused"
@@ -84,6 +87,8 @@ class Ended(Struct, frozen=True, kw_only=True):
     """The sentence the agent has for the ledger: it stands there as its own words."""
     refused: Refusals | None = None
     """What the gate refused."""
+    left_out: tuple[str, ...] = ()
+    """What the row cannot tell, by name: the store would not take it."""
     asks: bool = True
     """Whether a person is asked where the task is blocked; not where somebody is asked already, as of a loop."""
 
@@ -138,6 +143,11 @@ def _landing(ended: Ended, after: TaskRecord, chance: Chance) -> tuple[tuple[Lan
     attempt = ended.claimed.attempt
     landing = proposed(ended.proposal, LandingId(chance.new_id()), after.task_id, attempt.attempt_id, chance.now)
     return (landing,), announced(landing, chance.approvals, chance.new_id, attempt.runner_id)
+
+
+def sentence(text: str | None, redactor: Redactor) -> str | None:
+    """A text that somebody else has chosen, as a row quotes it: without secrets, and not long. None stays None."""
+    return None if text is None else bounded(text[:LOOKED_AT], redactor)
 
 
 def canceled(found: Settlement, claimed: Claimed, reason: str, now: datetime) -> Settlement:
@@ -296,6 +306,8 @@ def _entries(ended: Ended, after: TaskRecord, attempt: TaskAttempt) -> tuple[New
 
 
 def _entry(ended: Ended, after: TaskRecord, attempt: TaskAttempt) -> NewEntry:
+    plain = Redactor()
+    said, because = sentence(ended.ledger_row, plain), sentence(ended.elevated_because, plain)
     body: dict[str, Any] = {
         "task_id": after.task_id,
         "status": after.status,
@@ -304,9 +316,10 @@ def _entry(ended: Ended, after: TaskRecord, attempt: TaskAttempt) -> NewEntry:
         "adapter_id": attempt.adapter_id,
         "bundle_id": attempt.bundle_id,
         "findings": facts_of(ended.findings),
-        **({"elevated": list(ended.elevated), "because": ended.elevated_because} if ended.elevated else {}),
-        **({"agent_said": ended.ledger_row} if ended.ledger_row else {}),
+        **({"elevated": list(ended.elevated), "because": because} if ended.elevated else {}),
+        **({"agent_said": said} if said else {}),
         **({"artifacts": found} if (found := _artifacts(ended)) else {}),
+        **({"left_out": list(ended.left_out)} if ended.left_out else {}),
         "evidence": dict(ended.evidence),
     }
     return NewEntry(kind="attempt_settled", actor=attempt.runner_id, subject=attempt.attempt_id, body=body)

@@ -24,6 +24,7 @@ import base64
 import binascii
 import functools
 import hashlib
+import io
 import json
 import os
 import re
@@ -40,6 +41,9 @@ DONE, UNREADABLE, FAILED, INCOMPLETE, BUG, INTERRUPTED = 0, 1, 2, 3, 70, 130
 LONGEST_LINE = 8 << 20
 """Bytes of one line of an export: a row has at most 1 MiB, and JSON may write a byte as six."""
 LARGEST_FILE = 64 << 20
+"""Bytes of a file that is read whole."""
+LARGEST_HASHED = 1 << 30
+"""Bytes of a file of which only the digest is asked; keisei itself attests none that is larger."""
 LARGEST_NOTE = 1_000_000
 MOST_SIGNATURES = 100
 MOST_KEYS = 1000
@@ -249,8 +253,6 @@ def _reason(error: Exception) -> str:
 
 GENESIS = bytes(32)
 HASH = 32
-CHUNK = 8
-"""Leaves are kept on the disk, and subtrees of 2**8 of them and more in memory: half a byte a row."""
 
 
 def sha256(*parts: bytes) -> bytes:
@@ -273,68 +275,36 @@ def chain_hash(previous: bytes, seq: int, leaf: bytes) -> bytes:
     return sha256(b"\x02", previous, seq.to_bytes(8, "big"), leaf)
 
 
-def merkle(leaves: Sequence[bytes]) -> bytes:
-    """The root over leaf hashes: neighbours are paired, and one that is left over waits a level higher."""
-    level = list(leaves)
-    while len(level) > 1:
-        odd = level[len(level) & ~1 :]
-        level = [node_hash(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)] + odd
-    return level[0] if level else sha256()
-
-
 class Tree:
-    """Roots at any size of a ledger that is read once, in memory that hardly grows."""
+    """Roots at any size of a ledger that is read once. Of its rows only hashes are kept, 64 bytes for each."""
 
     def __init__(self) -> None:
         """A tree without leaves."""
-        self.size = 0
-        self._open = bytearray()
-        self._leaves = tempfile.SpooledTemporaryFile(max_size=LONGEST_LINE)  # noqa: SIM115 - it goes with the tree
-        self._levels: list[bytearray] = [bytearray()]
+        self._levels = [bytearray()]
 
-    def __del__(self) -> None:
-        self._leaves.close()
+    @property
+    def size(self) -> int:
+        """How many leaves there are."""
+        return len(self._levels[0]) // HASH
 
-    def push(self, leaf: bytes) -> None:
-        """Add a leaf hash."""
-        self._open += leaf
-        self.size += 1
-        if self.size & ((1 << CHUNK) - 1) == 0:
-            self._close()
-
-    def root(self, size: int) -> bytes:
-        """The root of the first so many leaves, of which there are enough."""
-        chunks, rest = size >> CHUNK, size & ((1 << CHUNK) - 1)
-        found = merkle(self._chunk(chunks, rest)) if rest or not size else None
-        for level, nodes in enumerate(self._levels):
-            if chunks >> level & 1:
-                at = ((chunks >> level) - 1) * HASH
-                node = bytes(nodes[at : at + HASH])
-                found = node if found is None else node_hash(node, found)
-        return found or sha256()
-
-    def _chunk(self, chunk: int, count: int) -> list[bytes]:
-        if chunk == self.size >> CHUNK:
-            raw = bytes(self._open)
-        else:
-            self._leaves.seek((chunk * HASH) << CHUNK)
-            raw = self._leaves.read(HASH << CHUNK)
-        return [raw[i * HASH : (i + 1) * HASH] for i in range(count)]
-
-    def _close(self) -> None:
-        self._leaves.seek(0, os.SEEK_END)
-        self._leaves.write(self._open)
-        raw = bytes(self._open)
-        node = merkle([raw[at : at + HASH] for at in range(0, len(raw), HASH)])
-        self._open.clear()
-        for level in range(64):
-            if level == len(self._levels):
-                self._levels.append(bytearray())
-            nodes = self._levels[level]
-            nodes += node
+    def push(self, node: bytes) -> None:
+        """Add a leaf hash, and every node that it completes."""
+        for nodes in self._levels:
+            nodes.extend(node)
             if len(nodes) // HASH & 1:
                 return
             node = node_hash(bytes(nodes[-2 * HASH : -HASH]), node)
+        self._levels.append(bytearray(node))
+
+    def root(self, size: int) -> bytes:
+        """The root of the first so many leaves, of which there are enough."""
+        found = b""
+        for level, nodes in enumerate(self._levels):
+            if size >> level & 1:
+                end = (size >> level) * HASH
+                node = bytes(nodes[end - HASH : end])
+                found = node_hash(node, found) if found else node
+        return found or sha256()
 
 
 def _split(count: int) -> int:
@@ -573,7 +543,7 @@ def keys_given(words: Sequence[str]) -> list[Key]:
     try:
         return [key_of(word.strip()) for word in words]
     except ValueError as error:
-        raise Unreadable(f"--key: {error}") from None
+        raise Unreadable(f"--key: {error}; `keisei ledger key` prints it") from None
 
 
 def names_of(keys: Iterable[Key]) -> str:
@@ -870,7 +840,8 @@ def check_proof(arguments: argparse.Namespace) -> Report:
         sort = value.get("format") if isinstance(value, dict) else None
         if sort not in (PROOF, CONSISTENCY):
             raise ValueError(f"the format is neither {PROOF} nor {CONSISTENCY}")
-        fields_of({name: None for name in value if name not in ("content", "content_base64")}, _names(sort))
+        names = value.keys() - {"content", "content_base64"}
+        fields_of(dict.fromkeys(names), INCLUDED if sort == PROOF else CONSISTENT)
     except ValueError as error:
         raise Unreadable(f"{shown(arguments.file)}: {error}") from None
     try:
@@ -880,10 +851,6 @@ def check_proof(arguments: argparse.Namespace) -> Report:
         return report
     _check_root(report, (origin, size, root), note, given)
     return report
-
-
-def _names(sort: str) -> Sequence[str]:
-    return INCLUDED if sort == PROOF else CONSISTENT
 
 
 def _included(report: Report, value: dict[str, Any]) -> tuple[str, int, bytes, str | None]:
@@ -987,23 +954,24 @@ class Folder:
         return raw
 
     def digest(self, *parts: str) -> str:
-        """The SHA-256 of a file of any size. Raises ValueError."""
-        found = hashlib.sha256()
+        """The SHA-256 of a file. Raises ValueError where it is too large, also where it becomes so meanwhile."""
+        found, left = hashlib.sha256(), LARGEST_HASHED
         with self.open(*parts) as file:
-            for piece in iter(lambda: file.read(PIECE), b""):
-                found.update(piece)
-        return found.hexdigest()
+            if os.fstat(file.fileno()).st_size <= left:
+                while left >= 0 and (piece := file.read(PIECE)):
+                    found.update(piece)
+                    left -= len(piece)
+                if left >= 0:
+                    return found.hexdigest()
+        raise ValueError(f"it is larger than {LARGEST_HASHED} bytes")
 
     def lines(self, name: str) -> list[dict[str, Any]]:
         """The objects of JSON Lines of the export. Raises Unreadable."""
         try:
-            file = self.open(name)
-        except ValueError as error:
-            raise Unreadable(f"{name}: {error}") from None
-        with file:
-            if os.fstat(file.fileno()).st_size > LARGEST_FILE:
-                raise Unreadable(f"{name} is larger than {LARGEST_FILE} bytes")
-            return [value for _, value in lines_of(file, name)]
+            raw = self.read(name)
+        except (ValueError, OSError) as error:
+            raise Unreadable(f"{name}: {_reason(error)}; a folder that was exported has it") from None
+        return [value for _, value in lines_of(io.BytesIO(raw), name)]
 
     def names(self, *parts: str) -> list[str]:
         """What stands in it or in a folder of it; nothing where that is no folder."""
@@ -1034,10 +1002,6 @@ class Envelope(NamedTuple):
 
     statement: dict[str, Any]
     """What is stated."""
-    raw: bytes
-    """The bytes that are signed."""
-    line: dict[str, Any]
-    """The envelope."""
     signers: list[Key]
     """Those of the keys that were looked for, whose signatures hold."""
 
@@ -1063,7 +1027,7 @@ def envelope_of(line: dict[str, Any], keys: Iterable[Key]) -> Envelope:
             raise ValueError(f"the signature of {shown(each['keyid'])} does not hold")
         signers.append(key)
     statement = fields_of(parsed(raw), ["_type", "subject", "predicateType", "predicate"])
-    return Envelope(statement, raw, line, signers)
+    return Envelope(statement, signers)
 
 
 def canonical(value: object) -> str:
@@ -1295,11 +1259,10 @@ class Attempt:
         """The findings that stop a task."""
         return [each for each in self.spoken() if each.get("severity") == "block" and each.get("status") not in FINE]
 
-    def is_verified(self) -> bool:
-        """Whether there is a verdict to state."""
+    def _stands(self) -> bool:
+        """Whether it landed, or is verified and may still land."""
         open_still = self.landing is None or self.landing.kind in ("landing_held", "landing_queued")
-        good = self.made is not None or (self._is_completed() and open_still)
-        return good and not self.rejecting() and bool(self._properties())
+        return self.made is not None or (self._is_completed() and open_still)
 
     def _is_completed(self) -> bool:
         return bool(self.settled.body.get("status") == "completed")
@@ -1309,12 +1272,11 @@ class Attempt:
     def statements(self, artifacts: Iterable[str]) -> list[dict[str, Any]]:
         """All that is to be stated, in its order."""
         subject = self.subject(artifacts)
-        predicates = [(TESTS, self._tests()), (PROVENANCE, self._provenance())]
-        if self.is_verified():
-            predicates.insert(0, (VERDICT, self._verdict()))
+        predicates = {VERDICT: self._verdict(), TESTS: self._tests(), PROVENANCE: self._provenance()}
         return [
             {"_type": STATEMENT, "subject": subject, "predicateType": sort, "predicate": each}
-            for sort, each in predicates
+            for sort, each in predicates.items()
+            if each is not None
         ]
 
     def commit(self) -> Any:  # noqa: ANN401 - any JSON
@@ -1355,20 +1317,19 @@ class Attempt:
             "failedTests": [f"{_test(each)}: {each.get('status')}" for each in rejecting],
         }
 
-    def _properties(self) -> list[str]:
-        """Capabilities of which every last word is that they held."""
-        spoken = self.spoken()
-        named = {str(each.get("capability")) for each in spoken}
-        bad = {str(each.get("capability")) for each in spoken if each.get("status") != "held"}
-        return sorted(f"keisei:held:{each}" for each in named - bad)
-
-    def _verdict(self) -> dict[str, Any]:
+    def _verdict(self) -> dict[str, Any] | None:
+        """Capabilities that were asked on the merged tree, and of which every last word is that they held, if any."""
+        merged = [each for each in self.about() if each.get("run_from") == "merged"]
+        bad = {str(each.get("capability")) for each in self.spoken() if each.get("status") != "held"}
+        good = {str(each.get("capability")) for each in merged} - bad
+        if not good or not self._stands() or self.rejecting():
+            return None
         capabilities = at(self.bundle, "role", "capabilities") or []
         policies = [digest(at(each, "name"), "sha256", at(each, "files_sha256")) for each in capabilities]
         return {
             "verifier": {"id": "urn:keisei:verifier:merged-tree:v1", "policies": [*self._policies(), *policies]},
-            "timeCreated": self.about()[-1].get("created_at"),
-            "properties": self._properties(),
+            "timeCreated": merged[-1].get("created_at"),
+            "properties": sorted(f"keisei:held:{each}" for each in good),
         }
 
     def _provenance(self) -> dict[str, Any]:
@@ -1411,11 +1372,17 @@ class Attempt:
             model=at(self.bundle, "model"),
             reportedModel=at(self.result, "report", "model"),
             isolation=at(self.returned, "isolation") or None,
+            bypasses=self._bypasses() or None,
             bundleHash=self.bundle_hash(),
             inputsHash=at(self.forked.body, "inputs_hash") if self.forked else None,
             policyDigest=at(self.bundle, "role", "policy_digest"),
             replayGrade=at(self.bundle, "replay_grade"),
         )
+
+    def _bypasses(self) -> list[dict[str, Any]]:
+        """What did not hold for the attempt, because a person said so."""
+        names, rows = ("elevated", "isolation", "sandbox"), [row for row in self.rows if row.kind == "bypass_used"]
+        return [{name: row.body[name] for name in names if row.body.get(name)} for row in rows]
 
     def _dependencies(self) -> list[dict[str, Any]]:
         landing = self.spoken_of.body if self.spoken_of else {}
@@ -1619,10 +1586,9 @@ def _check_others(report: Report, folder: Folder, attempt: Attempt, proofs: list
     """What is in the export and no statement speaks of; and what no export can show."""
     known = {"attestation.intoto.jsonl", "evidence", "artifacts", "proofs.jsonl", "key.txt"}
     others = [name for name in folder.names() if name not in known]
-    named_files = {name.split("/")[0] for name in attempt.evidence}
-    others += [f"evidence/{name}" for name in folder.names("evidence") if name not in named_files]
-    firsts = {path.split("/")[0] for path in artifacts}
-    others += [f"artifacts/{name}" for name in folder.names("artifacts") if name not in firsts]
+    for place, named_there in (("evidence", attempt.evidence), ("artifacts", artifacts)):
+        firsts = {name.split("/")[0] for name in named_there}
+        others += [f"{place}/{name}" for name in folder.names(place) if name not in firsts]
     for name in others[:MOST_TOLD]:
         report.unchecked(shown(name), "no statement speaks of it", essential=False)
     named = {row.seq for row in attempt.rows}

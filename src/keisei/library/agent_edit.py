@@ -9,10 +9,11 @@ from typing import Any, Final, NamedTuple
 from keisei.library.agent import paper_path
 from keisei.library.document import parse
 from keisei.library.load import Loaded, load
-from keisei.library.placement import NewFile
-from keisei.library.placing import place_files
-from keisei.library.source import read_source
-from keisei.records.error import OperatorError
+from keisei.library.placement import NewFile, inner_path, recover, remove_below
+from keisei.library.placing import held, place_files
+from keisei.library.shelf import Found, Layer
+from keisei.library.source import inside, read_source, shown_path
+from keisei.records.error import OperatorError, Refused, WorldFault
 
 NUMBERS: Final = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,9})(\.[0-9]{1,9})?)?")
 
@@ -68,11 +69,45 @@ def place(loaded: Loaded, files: Sequence[NewFile]) -> None:
     place_files(folder.parent, files, _check)
 
 
-def taken_back(files: Sequence[NewFile]) -> tuple[NewFile, ...] | None:
-    """What puts everything back as it was; None where files were new, which stay."""
-    if any(each.was is None for each in files):
-        return None
-    return tuple(NewFile(path=each.path, content=each.was or "", was=each.content) for each in files)
+def take_back(loaded: Loaded, files: Sequence[NewFile]) -> None:
+    """Put everything back as it was, and take away what was new. Raises OperatorError, WorldFault."""
+    back = [NewFile(path=each.path, content=each.was, was=each.content) for each in files if each.was is not None]
+    place(loaded, back)  # agent.toml is always among them, so that what is new counts no longer
+    folder = loaded.document.source.path.parent
+    try:
+        with held(folder) as root:
+            for each in files:
+                if each.was is None:
+                    remove_below(root, inner_path(each.path), each.content.encode("utf-8"))
+    except OSError as error:
+        message = f"cannot take back what was written into `{folder}`: {(error.strerror or str(error)).lower()}"
+        raise WorldFault(message, "check the folder") from error
+
+
+def check_own(found: Found) -> None:
+    """Raises Refused for an agent that this project does not write: of another layer, or led out of the project."""
+    if found.layer.name != "project":
+        message = f"agent `{found.name}` stands in the layer `{found.layer.name}`, which this project does not write"
+        raise Refused(message, f"copy it to `.keisei/agents/{found.name}` of the project first")
+    check_place(found.layer)
+
+
+def check_place(layer: Layer) -> None:
+    """Raises Refused where the project's folder of agents is elsewhere: nothing is written through a symlink."""
+    root, place = layer.folder.parent, layer.place("agent")
+    if inside(root, str(place.relative_to(root))) != root.resolve() / place.relative_to(root):
+        raise Refused(f"`{shown_path(place)}` is reached through a symlink", "make it a folder of the project")
+
+
+def settle(found: Found) -> None:
+    """Take back what somebody began to write there who was killed. Raises OperatorError, WorldFault."""
+    package = found.path.parent
+    try:
+        with held(package) as root:
+            recover(package, root)
+    except OSError as error:
+        message = f"cannot write `{package}`: {(error.strerror or str(error)).lower()}"
+        raise WorldFault(message, "check the folder") from error
 
 
 def _check(made: Path) -> None:

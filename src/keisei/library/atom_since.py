@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keisei.contracts.compare import changes
-from keisei.contracts.containment import fits
+from keisei.contracts.containment import Fit, fits
 from keisei.library.atom_spec import Atom, read_atom
 from keisei.library.document import Document, parse
 from keisei.library.package import Package, atom_files
+from keisei.library.schema_addition import differing, without_additions
 from keisei.library.schema_bundle import bundled
 from keisei.library.source import Source, inside, read_source, shown_path
 from keisei.records.atom import AtomManifest
@@ -148,24 +149,38 @@ def _schemas(then: _Then, atom: Atom, side: str, past: Past) -> Iterator[Problem
 
 def _judged(document: Document, side: str, was: Any, now: Any, past: Past) -> Iterator[Problem]:  # noqa: ANN401 - any JSON
     goes_in = side == "input"
-    fit = fits(was, now) if goes_in else fits(now, was)
+    fit = _fit(side, *differing(was, now))
     if fit.answer == "yes":
         return
-    place = _own_place(document.data, _place(was, now) if goes_in else _place(now, was))
+    left = without_additions(was, now, required=not goes_in)
+    place = _own_place(document.data, _place(was, left) if goes_in else _place(left, was))
     shown = f": {fit.example}" if fit.example else ""
-    if fit.answer == "unknown":
+    is_mild = _is_mild(side, was, left)
+    if fit.answer == "unknown" and not is_mild:
         message = f"the {side} schema changed since `{past.name}`, and whether that breaks callers is not known{shown}"
         yield document.problem("undecided-change", place, message, "look at it yourself", severity="warning")
         return
     told = "an input that was valid is refused now" if goes_in else "an output comes out now that was not valid"
-    mild = fits(closed(was), now) if goes_in else fits(now, _opened(was))
     message = f"{told} (since `{past.name}`){shown}"
     hint = AGAIN.format(document.source.path.stem.removesuffix(f"-{side}"))
-    if mild.answer == "yes":  # only properties nobody declared: additions, as far as people are concerned
+    if is_mild:  # additions, as far as people are concerned
         hint = "only properties are concerned that were not declared; look whether anybody used them"
+        place = _own_place(document.data, _place(was, now) if goes_in else _place(now, was))
         yield document.problem(BREAKING[side], place, message, hint, severity="warning")
     else:
         yield document.problem(BREAKING[side], place, message, hint)
+
+
+def _fit(side: str, was: Any, now: Any) -> Fit:  # noqa: ANN401 - any JSON
+    return fits(was, now) if side == "input" else fits(now, was)
+
+
+def _is_mild(side: str, was: Any, left: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Whether nothing breaks but for properties that nobody had declared; a schema that closes breaks."""
+    if not changes(was, left, proved=False):
+        return True
+    one, other = differing(was, left)
+    return _fit(side, one if side == "input" else _opened(one), other).answer == "yes"
 
 
 def _place(source: object, target: object) -> tuple[str | int, ...]:
@@ -192,15 +207,6 @@ def _references(data: object, path: tuple[str | int, ...]) -> Iterator[tuple[tup
             yield (*path, key), item
         elif key not in ("examples", "enum", "const", "default"):
             yield from _references(item, (*path, key))
-
-
-def closed(schema: Any) -> Any:  # noqa: ANN401 - any JSON
-    """The schema for documents with declared properties only, as far as it says so plainly."""
-
-    def close(each: dict[str, Any]) -> dict[str, Any]:
-        return each | {"additionalProperties": False} if each.get("additionalProperties", True) is True else each
-
-    return _plain_objects(schema, close)
 
 
 def _opened(schema: Any) -> Any:  # noqa: ANN401 - any JSON

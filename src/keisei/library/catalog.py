@@ -157,4 +157,8 @@ def load_found(kind: str, found: Found) -> Loaded:
         from keisei.library.skill import load_skill  # noqa: PLC0415 - skill.py reads two files
 
         return load_skill(found.path)
+    if kind == "agent":
+        from keisei.library.agent_wallet import load_agent  # noqa: PLC0415 - only agents' files are searched for secrets
+
+        return load_agent(found.path)
     return load(parse(read_source(found.path)), RECORD_OF[kind])

@@ -1,6 +1,5 @@
 """Material: authored files as bundles take them up, so that a hash is always of the text that is shown."""
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import jsonschema_rs
 
 from keisei.contracts.check import pointer, tried
-from keisei.library.agent import check_agent, constitution_of
+from keisei.library.agent import check_agent, check_claims, constitution_of, read_papers
 from keisei.library.catalog import Catalog, load_found
 from keisei.library.folder import folder_files, moved
 from keisei.library.json_schema import compiled, read_schema
@@ -82,16 +81,29 @@ class AuthoredMaterial:
         )
 
     def constitution(self, agent: AgentId) -> ConstitutionMaterial | None:
-        """An agent's two documents; None where it has none. Raises Refused for an agent nobody defines."""
+        """An agent's two documents; None where it has none. Raises Refused for an agent nobody defines.
+
+        Raises AuthorError for one whose records disagree, or whose name, wallet or token another agent claims too: who
+        works under it would be two.
+        """
+        papers, found = self.carried(agent), self._found("agent", agent)
+        others = Catalog(self.catalog.layers)  # read anew, as the agent itself: what was corrected holds at once
+        _raise_errors(check_claims(others, found, load_found("agent", found)))
+        return papers
+
+    def carried(self, agent: AgentId) -> ConstitutionMaterial | None:
+        """As `constitution`, whatever others claim: what the agent's own files say."""
         found = self._found("agent", agent)
         loaded = load_found("agent", found)
         _raise_errors(check_agent(found, loaded))
-        record = constitution_of(loaded)
-        if record is None:
+        papers = read_papers(loaded)
+        record = constitution_of(loaded, papers)
+        if record is None or papers is None:
             return None
-        soul = _pinned(_beside(loaded, record.soul_path), record.soul_hash)
-        purpose = _pinned(_beside(loaded, record.purpose_path), record.purpose_hash)
-        return ConstitutionMaterial(record=record, soul=soul, purpose=purpose)
+        for was, now in zip(papers, read_papers(loaded) or papers, strict=True):
+            if was.raw != now.raw:  # one of two is being replaced: together they are no constitution
+                raise moved(was.path)
+        return ConstitutionMaterial(record=record, soul=papers.soul.text, purpose=papers.purpose.text)
 
     def settings_files(self, adapter: AdapterConfig) -> dict[str, str]:
         """The text of every settings file that the adapter's autonomy requires, by the path the adapter names.
@@ -171,14 +183,6 @@ def check_payload(
 ) -> list[str]:
     """What is wrong with a payload, in words; empty where it fits. Whoever checks many keeps an AuthoredMaterial."""
     return AuthoredMaterial(catalog).payload_complaints(task_type, payload, skill_ids)
-
-
-def _pinned(path: Path, sha256: str) -> str:
-    """The text of a file that was hashed before. Raises WorldFault where it is another by now."""
-    source = read_source(path)
-    if hashlib.sha256(source.raw).hexdigest() != sha256:
-        raise moved(path)
-    return source.text
 
 
 def _beside(loaded: Loaded, relative: str) -> Path:

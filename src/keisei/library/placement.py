@@ -141,6 +141,13 @@ def read_below(root: int, path: str) -> bytes | None:
         os.close(handle)
 
 
+def remove_below(root: int, path: str, content: bytes) -> None:
+    """Take away a file that holds exactly this; whatever else stands there stays. Raises OSError, OperatorError."""
+    if read_below(root, path) == content:
+        with _parent(root, path) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+
+
 @contextmanager
 def _parent(root: int, path: str, made: list[str] | None = None) -> Iterator[tuple[int, str]]:
     """The folder of a path as a descriptor, no symlink followed on the way, and the name there.

@@ -1,27 +1,28 @@
 """Locks of schemas: what was promised until a day, kept as it was, and compared with what stands there now."""
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import tomlkit
 from msgspec.structs import replace
 
 from keisei.contracts.compare import changes
-from keisei.contracts.containment import fits
 from keisei.contracts.words import nearest
-from keisei.library.atom_since import Past, check_since, closed
+from keisei.library.atom_since import Past, check_since
 from keisei.library.atom_spec import read_atom
 from keisei.library.document import parse
 from keisei.library.load import Loaded, load
 from keisei.library.package import Package, atom_files
+from keisei.library.schema_addition import differing, without_additions
 from keisei.library.schema_bundle import bundled
 from keisei.library.shelf import entries
-from keisei.library.source import Source, inside, is_file, read_source, shown_path
+from keisei.library.source import LIMIT, Source, inside, is_file, read_source, shown_path
 from keisei.records.error import AuthorError, OperatorError
 from keisei.records.problem import Problem
 from keisei.records.schema_lock import LockedFile, Revocation, SchemaLock
@@ -29,9 +30,7 @@ from keisei.records.schema_lock import LockedFile, Revocation, SchemaLock
 FOLDER: Final = Path(".keisei") / "locks"
 UNSAFE: Final = re.compile(r"[^a-z0-9-]+")
 LONGEST: Final = 100
-UNTIL: Final = re.compile(r"(?i)\buntil\b[^\n0-9]{0,40}(\d{4}-\d{2}-\d{2})")
-REVOKED: Final = re.compile(r"(?im)^[ \t>*_#-]*(status\W{1,10})?(lock\s+)?(was\s+)?(revoked|revocation)\b")
-"""How a marker of the original says that it is over: a line that begins so."""
+RESTORE: Final = "restore the marker from git; `keisei schema revoke` is the way to end a lock"
 
 
 class Lock(NamedTuple):
@@ -59,16 +58,103 @@ def marker(root: Path, name: str) -> Path:
     return root / FOLDER / f"{plain}.toml"
 
 
+def own_name(root: Path, name: str) -> str:
+    """The name by which something is locked: of a schema its path from the project's root. Raises OperatorError."""
+    if not name.endswith(".json"):
+        return name
+    path = inside(root, name)
+    if path is None:
+        hint = "name a file by its path from the project's root"
+        raise OperatorError(f"the schema `{name}` leads out of the project", hint)
+    return path.relative_to(root.resolve()).as_posix()
+
+
+def new_lock(name: str, until: date, actor: str, locked_at: datetime, files: tuple[LockedFile, ...]) -> SchemaLock:
+    """A lock with the sha256 over what it says."""
+    lock = SchemaLock(name=name, until=until, actor=actor, locked_at=locked_at, sha256="0" * 64, files=files)
+    return replace(lock, sha256=_digest(lock))
+
+
+def revoked_lock(lock: SchemaLock, reason: str, actor: str, revoked_at: datetime) -> SchemaLock:
+    """The lock, ended, with the sha256 over how."""
+    revoked = Revocation(reason=reason, actor=actor, revoked_at=revoked_at, sha256="0" * 64)
+    return replace(lock, revoked=replace(revoked, sha256=_revocation_digest(lock, revoked)))
+
+
+def _digest(lock: SchemaLock) -> str:
+    files = [[each.path, each.sha256] for each in lock.files]
+    return _hashed([lock.name, lock.until.isoformat(), lock.actor, _moment(lock.locked_at), files])
+
+
+def _revocation_digest(lock: SchemaLock, revoked: Revocation) -> str:
+    return _hashed([_digest(lock), revoked.reason, revoked.actor, _moment(revoked.revoked_at)])
+
+
+def _moment(when: datetime) -> str:
+    return when.astimezone(UTC).isoformat()
+
+
+def _hashed(said: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(said, separators=(",", ":")).encode("ascii")).hexdigest()
+
+
 def read_lock(path: Path) -> Lock:
     """One marker. Raises AuthorError where it is broken, or was edited."""
-    loaded = load(parse(read_source(path)), "schema.lock")
+    return _read(read_source(path))
+
+
+def _read(source: Source) -> Lock:
+    loaded = load(parse(source), "schema.lock")
     record: SchemaLock = loaded.record
+    for place, message in _edits(record):
+        raise AuthorError([loaded.document.problem("edited-lock", place, f"{message}: it was edited", RESTORE)])
+    return Lock(source.path, loaded)
+
+
+def _edits(record: SchemaLock) -> Iterator[tuple[tuple[str | int, ...], str]]:
     for index, each in enumerate(record.files):
         if hashlib.sha256(each.text.encode("utf-8", "surrogatepass")).hexdigest() != each.sha256:
-            hint = "restore the marker from git; `keisei schema revoke` is the way to end a lock"
-            message = f"the text of `{each.path}` does not have its sha256: the lock was edited"
-            raise AuthorError([loaded.document.problem("edited-lock", ("files", index, "sha256"), message, hint)])
-    return Lock(path, loaded)
+            yield ("files", index, "sha256"), f"the text of `{each.path}` does not have its sha256"
+    if _digest(record) != record.sha256:
+        yield ("sha256",), "the lock does not have its sha256"
+    if record.revoked is not None and _revocation_digest(record, record.revoked) != record.revoked.sha256:
+        yield ("revoked", "sha256"), "the revocation does not have its sha256"
+
+
+def marker_bytes(path: Path, lock: SchemaLock) -> bytes:
+    """The marker's text, which reads as what it was made of. Raises OperatorError for what no marker can say."""
+    text = text_of(lock)
+    raw = text.encode("utf-8", "replace")
+    if len(raw) > LIMIT:
+        message = f"the marker would be larger than {LIMIT // 1024} KiB, the limit of an authored file"
+        raise OperatorError(message, "lock the atoms of the package one by one")
+    try:
+        found = _read(Source(path, shown_path(path), raw, raw.decode()))
+    except AuthorError as error:
+        message = f"a marker cannot say this of `{lock.name}`: {error.problems[0].message}"
+        raise OperatorError(message, "use plain names and words") from error
+    if found.record != lock:
+        raise OperatorError(f"a marker cannot say this of `{lock.name}`", "use plain names and words")
+    return raw
+
+
+def locks_folder(root: Path) -> Path:
+    """Where markers are written. Raises OperatorError where a link leads out of the project."""
+    if inside(root, str(FOLDER)) is None:
+        raise OperatorError(f"`{FOLDER}` leads out of the project", "put a folder in the place of the link")
+    return root / FOLDER
+
+
+def read_locks(root: Path) -> tuple[list[Lock], list[tuple[Path, AuthorError]]]:
+    """Every marker that can be read, in order, and those that cannot."""
+    found: list[Lock] = []
+    broken: list[tuple[Path, AuthorError]] = []
+    for path in lock_files(root):
+        try:
+            found.append(read_lock(path))
+        except AuthorError as error:
+            broken.append((path, error))
+    return found, broken
 
 
 def lock_files(root: Path) -> list[Path]:
@@ -89,7 +175,7 @@ def text_of(lock: SchemaLock) -> str:
     """The marker's text."""
     document = tomlkit.document()
     document.add(tomlkit.comment("Written by `keisei schema lock`. End it with `keisei schema revoke`."))
-    for key in ("name", "until", "actor", "locked_at"):
+    for key in ("name", "until", "actor", "locked_at", "sha256"):
         document.add(key, getattr(lock, key))
     if lock.revoked is not None:
         document.add("revoked", tomlkit.item({key: getattr(lock.revoked, key) for key in Revocation.__struct_fields__}))
@@ -124,9 +210,13 @@ def _kept(root: Path, lock: Lock, shelf: list[Package]) -> Iterator[Problem]:
     pages = tuple(path for path in then if path.suffix == ".md")
     past = Past(f"the lock until {record.until}", pages, then.get)
     for problem in check_since(shelf, past):
-        hard = problem.code == "undecided-change"  # what cannot be decided is not let pass under a lock
-        hint = f"{problem.hint}; {end}" if problem.hint else end
-        yield replace(problem, hint=hint, severity="error" if hard else problem.severity)
+        yield under_lock(problem, end)
+
+
+def under_lock(problem: Problem, end: str) -> Problem:
+    """The problem as it is told under a lock, with how that is ended: what cannot be decided is not let pass."""
+    hint = f"{problem.hint}; {end}" if problem.hint else end
+    return replace(problem, hint=hint, severity="error" if problem.code == "undecided-change" else problem.severity)
 
 
 def _same_file(root: Path, lock: Lock, then: dict[Path, bytes], end: str) -> Iterator[Problem]:
@@ -145,15 +235,14 @@ def _same_file(root: Path, lock: Lock, then: dict[Path, bytes], end: str) -> Ite
 
     try:
         document, was, now = parse(read_source(path)), bundled(path, old), bundled(path)
-        found = changes(was, now)
+        found = changes(*differing(was, without_additions(was, now)))
     except AuthorError as error:
         yield from error.problems
         return
-    if fits(closed(was), now).answer == "yes":  # only what nobody had declared: additions
-        return
     for each in found:
         if each.kind != "compatible":
-            place = tuple(int(step) if step.isdecimal() else step for step in each.path.split("/")[1:])
+            steps = (step.replace("~1", "/").replace("~0", "~") for step in each.path.split("/")[1:])
+            place = tuple(int(step) if step.isdecimal() else step for step in steps)
             message = f"{each.message}: {each.kind} under the lock until {lock.record.until}"
             yield document.problem("locked-schema", place, message, end)
 
@@ -206,36 +295,3 @@ def _read_all(root: Path, walk: Callable[[Callable[[Path], Source]], object]) ->
 
     walk(read)
     return tuple(found[name] for name in sorted(found))
-
-
-class SeedLock(NamedTuple):
-    """A marker of the original: `docs/*SCHEMA-LOCKED.md`."""
-
-    path: Path
-    name: str
-    """Its file's name."""
-    until: str | None
-    """The day it names."""
-    state: str
-    """`holds`, `has ended` or `revoked`."""
-
-
-def seed_locks(root: Path, today: date) -> list[SeedLock]:
-    """Markers of the original. One holds until the day it names, or until it says that it is revoked."""
-    found = [path for path in entries(root / "docs") if path.name.endswith("SCHEMA-LOCKED.md") and is_file(path)]
-    return [_seed_lock(path, today) for path in found]
-
-
-def _seed_lock(path: Path, today: date) -> SeedLock:
-    try:
-        text = read_source(path).text
-    except AuthorError:
-        text = ""
-    day = UNTIL.search(text)
-    until = day[1] if day is not None else None
-    state = "holds"
-    if REVOKED.search(text) is not None:
-        state = "revoked"
-    elif until is not None and until < today.isoformat():
-        state = "has ended"
-    return SeedLock(path, path.name, until, state)

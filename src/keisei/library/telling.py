@@ -44,6 +44,7 @@ CERTAIN = frozenset(
         "not-spawnable",
         "required-mismatch",
         "schema-draft",
+        "secret-in-file",
         "style-mismatch",
         "text-refers",
         "text-too-long",

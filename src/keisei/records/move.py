@@ -365,6 +365,19 @@ class LedgerRow(Struct, frozen=True, kw_only=True):
     """The chain up to here, as stored."""
 
 
+class UnsealedRows(Struct, frozen=True, kw_only=True):
+    """Ledger rows that are written and not sealed, after whoever asks has tried to seal them."""
+
+    rows: int
+    """How many."""
+    since: datetime | None
+    """When the oldest of them was told; None where there is none, or the store seals what it writes at once."""
+    strays: int = 0
+    """Marks of rows that are sealed, or are gone, before that was tried: nobody but a stranger leaves such a mark."""
+    hindered: str | None = None
+    """Why who asks could not seal; None where it could."""
+
+
 class LedgerCheckpoint(Struct, frozen=True, kw_only=True):
     """A signed word on how far the ledger had come."""
 

@@ -306,7 +306,7 @@ CODES: dict[str, Explained] = {
     ),
     "edited-lock": Explained(
         "A lock was edited",
-        "The text it keeps does not have the sha256 that it says.",
+        "What it says does not have its sha256.",
         "Restore the marker from git.",
     ),
     "undecided-change": Explained(
@@ -343,6 +343,11 @@ CODES: dict[str, Explained] = {
         "Two identity records disagree",
         "For example a wallet linked to another contract than the agent's.",
         "Make them equal; a conflict is never merged.",
+    ),
+    "secret-in-file": Explained(
+        "A private key or a mnemonic stands in the file",
+        "keisei only watches wallets. Such a file is not used, and what was found is not repeated.",
+        "Take it out, also of the repository's history, and treat the key as known to others.",
     ),
     "style-mismatch": Explained(
         "A profile's style does not fit its adapter",

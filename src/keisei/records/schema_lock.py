@@ -28,6 +28,8 @@ class Revocation(Record, frozen=True, kw_only=True):
     """Who."""
     revoked_at: Timestamp
     """When; the ledger has a row of it."""
+    sha256: Sha256
+    """Over all of this and the lock's own: one that was written by hand ends nothing."""
 
 
 class SchemaLock(Record, frozen=True, kw_only=True):
@@ -41,6 +43,8 @@ class SchemaLock(Record, frozen=True, kw_only=True):
     """Who locked it."""
     locked_at: Timestamp
     """When."""
+    sha256: Sha256
+    """Over name, until, actor, locked_at and files: a lock that was edited is no lock."""
     revoked: Revocation | None = None
     """There once it was revoked."""
     files: Annotated[tuple[LockedFile, ...], Meta(min_length=1)]

@@ -8,8 +8,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from keisei.rules.attestation_fact import BUNDLE, FINE, RESULT, Facts, Finding, Source
-from keisei.rules.attestation_row import Row
+from keisei.rules.attestation_fact import BUNDLE, FINE, MERGED, RESULT, Facts, Finding, Source
+from keisei.rules.attestation_row import BYPASS, Row
 from keisei.rules.bundle_hash import bundle_hash
 from keisei.rules.ledger import leaf_hash
 
@@ -18,10 +18,16 @@ SVR: Final = "https://in-toto.io/attestation/svr/v0.2"
 TEST_RESULT: Final = "https://in-toto.io/attestation/test-result/v0.1"
 PROVENANCE: Final = "https://slsa.dev/provenance/v1"
 VERIFIER: Final = "urn:keisei:verifier:merged-tree:v1"
-"""Predicates are asked on a clean checkout of main merged with the candidate; the agent has no part in it."""
+"""Predicates are asked on a clean checkout of main merged with the candidate; the agent has no part in it.
+
+So a property stands only for what was asked there. What was asked in the agent's own worktree is in the test result,
+which says of everything where it was asked.
+"""
 BUILD_TYPE: Final = "urn:keisei:buildtype:attempt:v1"
 BUILDER: Final = "urn:keisei:builder:runner:v1"
 HELD: Final = "keisei:held:"
+BYPASSED: Final = ("elevated", "isolation", "sandbox")
+"""What may not have held, as a row tells it: rules, the isolation that a role requires, the harness's own sandbox."""
 
 Json = dict[str, Any]
 
@@ -79,8 +85,12 @@ def _policies(facts: Facts) -> list[Json]:
 
 
 def svr(facts: Facts) -> Json | None:
-    """The verdict, for what landed or may land: only what was verified stands here. None where nothing does."""
-    held = sorted({each.capability for each in facts.spoken} - {x.capability for x in facts.spoken if not _held(x)})
+    """The verdict, for what landed or may land: only what held on the merged tree. None where nothing did.
+
+    What was asked in the worktree too has to have held there as well.
+    """
+    merged = {each.capability for each in facts.spoken if each.run_from == MERGED}
+    held = sorted(merged - {each.capability for each in facts.spoken if not _held(each)})
     if not facts.stands or facts.rejecting or not held:
         return None
     capabilities = facts.bundle["role"]["capabilities"]
@@ -166,12 +176,18 @@ def _internal(facts: Facts, forked: Mapping[str, Any]) -> Json:
             "model": bundle["model"],
             "reportedModel": facts.result["report"]["model"] if facts.result else None,
             "isolation": list(facts.returned.isolation) or None,
+            "bypasses": [_bypass(each) for each in facts.rows if each.kind == BYPASS] or None,
             "bundleHash": bundle_hash(bundle),
             "inputsHash": forked.get("inputs_hash"),
             "policyDigest": bundle["role"]["policy_digest"],
             "replayGrade": bundle["replay_grade"],
         }
     )
+
+
+def _bypass(row: Row) -> Json:
+    """What did not hold for the attempt because a person said so; why they did is in the row."""
+    return {name: value for name in BYPASSED if (value := row.body.get(name))}
 
 
 def _there(values: Json) -> Json:

@@ -67,29 +67,6 @@ def name_of(told: Json) -> str:
     return SHORT.get(kind, "a statement of an unknown kind") if isinstance(kind, str) else "a statement of no kind"
 
 
-def attempt_of(told: Iterable[Json]) -> str | None:
-    """The attempt that the provenance among statements names; None where there is none."""
-    for each in told:
-        if each.get("predicateType") == PROVENANCE:
-            try:
-                found = each["predicate"]["runDetails"]["metadata"]["invocationId"]
-            except (KeyError, TypeError):
-                return None
-            return found if isinstance(found, str) else None
-    return None
-
-
-def named_subjects(told: Iterable[Json]) -> tuple[str, ...]:
-    """The names of every subject that any of the statements has."""
-    found: dict[str, None] = {}
-    for each in told:
-        listed = each.get("subject")
-        for subject in listed if isinstance(listed, list) else ():
-            if isinstance(subject, dict) and isinstance(subject.get("name"), str):
-                found[subject["name"]] = None
-    return tuple(found)
-
-
 def unheld(told: Sequence[Json], source: Source) -> list[str]:
     """Every claim that rows and files do not bear out; empty where all hold. Raises ValueError as `statements`."""
     given = statements(source)

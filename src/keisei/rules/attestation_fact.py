@@ -13,6 +13,8 @@ BUNDLE: Final = "bundle.json"
 RESULT: Final = "result.json"
 RETURNED: Final = "returned.json"
 MERGE: Final = "engine::merge"
+MERGED: Final = "merged"
+"""Where a predicate is asked that the agent has no part in."""
 FINE: Final = ("held", "not-applicable")
 
 T = TypeVar("T")
@@ -151,7 +153,7 @@ class Facts:
         if self.landing is not None:
             self.tree = self.landing.text("tree")
         said = [each for each in every if each.run_from == "worktree" or each.tree == self.tree]
-        self.heard_at = said[-1].created_at if said else None
+        self.heard_at = next((each.created_at for each in reversed(said) if each.run_from == MERGED), None)
         self.spoken = list({(each.capability, each.run_from): each for each in said}.values())
 
     def _landings(self) -> list[str]:

@@ -14,9 +14,9 @@ FORKED: Final = "agent_forked"
 MADE: Final = "landing_made"
 REVERTED: Final = "landing_reverted"
 LANDING: Final = "landing_"
-OTHERS: Final = ("gate_refused", "bypass_used")
+BYPASS: Final = "bypass_used"
 KINDS: Final = frozenset(
-    {FORKED, SETTLED, MADE, REVERTED, "landing_held", "landing_queued", "landing_rejected", *OTHERS}
+    {FORKED, SETTLED, MADE, REVERTED, BYPASS, "gate_refused", "landing_held", "landing_queued", "landing_rejected"}
 )
 """Rows that tell of an attempt and its landing."""
 READ: Final = re.compile(

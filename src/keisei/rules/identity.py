@@ -1,5 +1,7 @@
 """Identity: records of one agent must agree, and no two agents claim the same; a conflict is never merged."""
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -10,6 +12,13 @@ Place = tuple[str | int, ...]
 """Where in agent.toml."""
 ANY_CASE: Final = ("bc1", "tb1", "bcrt1", "0x")
 """How addresses begin that mean the same in capitals."""
+STACKS: Final = ("SP", "SM", "ST", "SN")
+"""How addresses of Stacks begin; they too mean the same in small letters, and with O, I and L for 0 and 1."""
+CROCKFORD: Final = str.maketrans("OIL", "011")
+UNSEEN: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Characters that show nothing, although Unicode does not call them format characters."""
 
 
 def contract_conflicts(identity: AgentIdentity, wallets: Iterable[Wallet]) -> list[tuple[int, str]]:
@@ -25,8 +34,21 @@ def contract_conflicts(identity: AgentIdentity, wallets: Iterable[Wallet]) -> li
 
 def same_address(address: str) -> str:
     """An address as it is compared."""
-    lower = address.lower()
-    return lower if lower.startswith(ANY_CASE) else address
+    seen = "".join(_seen(address).split())
+    if seen.lower().startswith(ANY_CASE):
+        return seen.lower()
+    return seen.upper().translate(CROCKFORD) if seen.upper().startswith(STACKS) else seen
+
+
+def same_name(name: str) -> str:
+    """A name as it is compared: as people read it, whatever its case, its width, its spaces and what shows nothing."""
+    return " ".join(unicodedata.normalize("NFKC", _seen(name).casefold()).split())
+
+
+def _seen(text: str) -> str:
+    """What is seen of a text: compatible forms made one, format and control characters left out."""
+    plain = unicodedata.normalize("NFKC", UNSEEN.sub("", text))
+    return "".join(each for each in plain if each.isspace() or unicodedata.category(each) not in ("Cf", "Cc"))
 
 
 def rival_claims(own: AgentFile, other: AgentFile) -> Iterator[tuple[Place, str]]:
@@ -36,32 +58,45 @@ def rival_claims(own: AgentFile, other: AgentFile) -> Iterator[tuple[Place, str]
     for index, wallet in enumerate(own.wallets):
         if same_address(wallet.address) in taken:
             yield ("wallets", index, "address"), f"wallet `{wallet.address}` is claimed by agent `{name}` too"
-    ours, theirs = own.identity.external_name, other.identity.external_name
-    if ours is not None and theirs is not None and _same_name(ours.name, theirs.name):
-        yield ("identity", "external_name", "name"), f"external name `{ours.name}` is claimed by agent `{name}` too"
     token, rival = _token(own.identity), _token(other.identity)
     if token is not None and token == rival:
         message = f"token `{token[1]}` of `{token[0]}` is claimed by agent `{name}` too"
         yield ("identity", "onchain_identity", "token_id"), message
-    yield from _overrides(own.identity, other.identity)
+    yield from _rival_names(own.identity, other.identity)
 
 
-def _overrides(own: AgentIdentity, other: AgentIdentity) -> Iterator[tuple[Place, str]]:
-    """Other faces that are another agent's internal name: whoever reads them would take one agent for the other."""
-    faces: list[tuple[Place, str | None]] = [
-        (("identity", "external_name", "name"), own.external_name.name if own.external_name else None),
-        (("identity", "codename"), own.codename),
-    ]
-    for place, face in faces:
-        if face is not None and _same_name(face, other.internal_name):
-            yield place, f"`{face}` is the internal name of another agent, which no other name may stand for"
+def _rival_names(own: AgentIdentity, other: AgentIdentity) -> Iterator[tuple[Place, str]]:
+    """Names that another agent bears: whoever reads them would take one agent for the other.
+
+    An internal name is its agent's before everything else: whoever uses it otherwise is wrong, never that agent.
+    """
+    theirs = {same_name(name) for _, _, name in _other_names(other)}
+    for place, what, name in _other_names(own):
+        key = same_name(name)
+        if key == same_name(own.internal_name):
+            continue
+        if key == same_name(other.internal_name):
+            yield place, f"`{name}` is the internal name of another agent, which no other name may stand for"
+        elif key in theirs:
+            yield place, f"{what} `{name}` is claimed by agent `{other.agent_id}` too"
 
 
-def _same_name(one: str, other: str) -> bool:
-    return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()
+def _other_names(identity: AgentIdentity) -> Iterator[tuple[Place, str, str]]:
+    """Every name beside the internal one: its place, what it is, and the name."""
+    if identity.external_name is not None:
+        yield ("identity", "external_name", "name"), "external name", identity.external_name.name
+    yield ("identity", "display_name"), "display name", identity.display_name
+    if identity.codename is not None:
+        yield ("identity", "codename"), "codename", identity.codename
 
 
 def _token(identity: AgentIdentity) -> tuple[str, str] | None:
-    """Contract and token of an agent that has one."""
+    """Contract and token of an agent that has one, as they are compared: numbers as numbers."""
     entry = identity.onchain_identity
-    return None if entry is None or entry.token_id is None else (entry.contract, entry.token_id)
+    if entry is None or entry.token_id is None:
+        return None
+    address, _, name = entry.contract.partition(".")
+    token = same_name(entry.token_id)
+    if token.isdecimal():
+        token = "".join(str(unicodedata.decimal(each)) for each in token).lstrip("0") or "0"
+    return f"{same_address(address)}.{name}", token

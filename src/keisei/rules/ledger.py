@@ -4,12 +4,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from keisei.records.form import JsonObject
 from keisei.records.ledger import LedgerEntry
 from keisei.records.move import LedgerRow, NewEntry
 from keisei.rules.canonical import LARGEST, canonical
@@ -18,7 +18,6 @@ GENESIS = bytes(32)
 """What the first row follows."""
 LEAF, LINK = b"\x00", b"\x02"
 """RFC 6962 hashes leaves with 0 and the nodes of its tree with 1. 2 is ours: no hash of one sort passes for another."""
-NAMED = ("kind", "actor", "subject")
 FIELDS = {"kind", "source", "actor", "subject", "body", "recorded_at"}
 LARGEST_NAME, LARGEST_CONTENT = 1024, 1024 * 1024
 """In characters and in bytes. A row tells of things by id and hash; files belong into the evidence."""
@@ -48,6 +47,8 @@ class StoredRow(LedgerRow, frozen=True, kw_only=True):
     """Likewise."""
     number: int | None = None
     """What the table calls it, where a table counts its rows as the chain does; None where it counts otherwise."""
+    why: str | None = None
+    """What is wrong with the tables behind the last row; then this is no row, and has no content."""
 
 
 class Chain:
@@ -66,7 +67,7 @@ class Chain:
         if row.seq != place:
             return _misplaced(place, row.seq)
         if not row.content:
-            return place, "the row's content is missing"
+            return place, (row.why if isinstance(row, StoredRow) else None) or "the row's content is missing"
         if not row.chain_hash:
             return place, "the row has no seal: somebody else wrote it, or took its seal away"
         leaf = leaf_hash(row.content)
@@ -84,11 +85,17 @@ def content_of(entry: NewEntry, recorded_at: datetime) -> bytes:
     Raises ValueError for what has no canonical form, a name that is empty, too long or has a zero byte, a time without
     a zone, and content over 1 MiB.
     """
-    for field in NAMED:
-        _check_name(field, getattr(entry, field))
+    return content_and_body(entry, recorded_at)[0]
+
+
+def content_and_body(entry: NewEntry, recorded_at: datetime) -> tuple[bytes, JsonObject | None]:
+    """The same, and the body as these bytes tell it, where that is known already. Raises as `content_of` does."""
+    _check_name("kind", entry.kind)
+    _check_name("actor", entry.actor)
+    _check_name("subject", entry.subject)
     if recorded_at.tzinfo is None:
         raise ValueError("recorded_at has no time zone")
-    content = _encoded(
+    content, body = _encoded(
         {
             "kind": entry.kind,
             "source": entry.source,
@@ -100,7 +107,7 @@ def content_of(entry: NewEntry, recorded_at: datetime) -> bytes:
     )
     if len(content) > LARGEST_CONTENT:
         raise ValueError(f"the row has {len(content)} bytes, more than {LARGEST_CONTENT}")
-    return content
+    return content, body
 
 
 def leaf_hash(content: bytes) -> bytes:
@@ -162,14 +169,16 @@ def _entry(data: dict[str, Any], seq: int, leaf: str) -> LedgerEntry:
     return msgspec.convert({**data, "seq": seq, "leaf_hash": leaf}, LedgerEntry)
 
 
-def _encoded(value: dict[str, Any]) -> bytes:
-    """The canonical bytes. Raises ValueError as `canonical` does."""
-    with suppress(TypeError, ValueError, RecursionError):
+def _encoded(value: dict[str, Any]) -> tuple[bytes, JsonObject | None]:
+    """The canonical bytes, and the body as they tell it where it was looked at. Raises ValueError as `canonical`."""
+    try:
         found = _sorted(value)
         # what C writes for a moment or a NaN does not come back as the same
-        if EVERYDAY.fullmatch(found) and _decoded(found) == value:
-            return found
-    return canonical(value)
+        if EVERYDAY.fullmatch(found) and (told := _decoded(found)) == value:
+            return found, told["body"]
+    except (TypeError, ValueError, RecursionError):
+        pass  # said rightly by `canonical`
+    return canonical(value), None
 
 
 def _parsed(content: bytes) -> tuple[bool, dict[str, Any]]:

@@ -6,7 +6,7 @@ passed over.
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -36,6 +36,8 @@ LANDINGS: Final[Mapping[str, AgentStatus]] = {
 }
 KINDS: Final = (FORKED, COST, *MOVES, SETTLED, *LANDINGS)
 """Rows that tell of agents."""
+LATEST: Final = 253_402_300_799
+"""The last second of the year 9999."""
 MICRO: Final = 1_000_000
 """Micro-cents of a cent."""
 
@@ -71,7 +73,7 @@ class LedgerAgent(Struct, frozen=True, kw_only=True):
     row: int
     """The row that tells of the fork; of an agent that was tried again the newest."""
     started_at: datetime
-    """When that was written."""
+    """When that was written; of an agent of the original when it began there."""
     finished_at: datetime | None = None
     """When it stopped to run."""
     branch: str | None = None
@@ -144,6 +146,16 @@ def tree(agents: Mapping[str, LedgerAgent], root: str | None = None) -> list[Bra
     return found
 
 
+def descendants(agents: Mapping[str, LedgerAgent], dna: str) -> list[LedgerAgent]:
+    """Every agent below those that have this DNA, or that are copies of what has it, each once."""
+    heads = [name for name, agent in agents.items() if agent.dna == dna]
+    copies = [name for name, agent in agents.items() if agent.fork_parent == dna and name not in heads]
+    found: dict[str, LedgerAgent] = {}
+    for head in (*heads, *copies):
+        found |= {each.agent.agent_id: each.agent for each in tree(agents, head)}
+    return [agent for name, agent in found.items() if name not in heads]
+
+
 def _children(agents: Mapping[str, LedgerAgent]) -> tuple[dict[str, list[str]], list[str]]:
     """Whom each one forked, and who has no parent here. A branch is that of the newest agent before."""
     below: dict[str, list[str]] = {}
@@ -174,7 +186,9 @@ def _parents(
 def _engine(agents: dict[str, LedgerAgent], attempts: dict[str, str], row: LedgerEntry) -> None:
     if row.kind == FORKED:
         known, agent = agents.get(row.subject), _forked(row)
-        agents[row.subject] = agent if known is None else replace(agent, cost=known.cost)
+        if known is not None and known.source == "engine":  # what an agent by hand of this id has cost is not its cost
+            agent = replace(agent, cost=known.cost)
+        agents[row.subject] = agent
         if agent.attempt_id is not None:
             attempts[agent.attempt_id] = row.subject
         return
@@ -201,7 +215,7 @@ def _manual(agents: dict[str, LedgerAgent], row: LedgerEntry) -> None:
         agents[row.subject] = replace(agent, cost=_added(agent.cost, row.body))
     elif row.kind in MOVES and agent.source == "manual" and agent.status in MOVES[row.kind][1]:
         said = _text(row.body.get("summary")) or _text(row.body.get("reason")) or agent.summary
-        at = agent.finished_at or row.recorded_at
+        at = agent.finished_at or _original(row, "finished_ts") or row.recorded_at
         agents[row.subject] = replace(agent, status=MOVES[row.kind][0], finished_at=at, summary=said)
 
 
@@ -214,7 +228,7 @@ def _forked(row: LedgerEntry) -> LedgerAgent:
         source=row.source,
         actor=row.actor,
         row=row.seq,
-        started_at=row.recorded_at,
+        started_at=(None if is_engine else _original(row, "started_ts")) or row.recorded_at,
         task_id=_text(row.body.get("task_id")) if is_engine else None,
         attempt_id=_text(row.body.get("attempt_id")) if is_engine else None,
         **told,
@@ -230,6 +244,13 @@ def _added(cost: AgentCost, body: Mapping[str, Any]) -> AgentCost:
         model=_text(body.get("model")) or cost.model,
         rows=cost.rows + 1,
     )
+
+
+def _original(row: LedgerEntry, name: str) -> datetime | None:
+    """A moment that an imported row tells, in seconds since 1970; None where it tells none that can be one."""
+    told = row.body.get("original")
+    seconds = _whole(told.get(name)) if isinstance(told, dict) else 0
+    return datetime.fromtimestamp(seconds, UTC) if 0 < seconds <= LATEST else None
 
 
 def _text(value: object) -> str | None:

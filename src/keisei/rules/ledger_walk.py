@@ -94,6 +94,14 @@ class Misfit(Exception):
         self.broken = broken
 
 
+def resumed(row: LedgerRow | None) -> Chain:
+    """A chain that goes on behind a row, as far as that is believed; from the beginning where there is none."""
+    chain = Chain()
+    if row is not None:
+        chain.place, chain.head = row.seq, bytes.fromhex(row.chain_hash)
+    return chain
+
+
 def completed(tree: Frontier, leaf: bytes) -> Iterator[tuple[tuple[int, int], bytes]]:
     """The perfect subtrees of kept levels that a leaf completes, before it is pushed: level and index, and hash."""
     size, found = tree.size + 1, leaf
@@ -125,6 +133,14 @@ def first_unfit(kept: Iterable[TreeNode], walk: Walk, size: int) -> tuple[TreeNo
         del missing[place]
     for level, index in missing:
         return TreeNode(level=level, index=index, hash=b""), "it is missing"
+    return None
+
+
+def changed_block(kept: Iterable[TreeNode], walk: Walk) -> tuple[int, int] | None:
+    """The first rows that a kept subtree of the lowest level tells otherwise: from the one to the other."""
+    for node in kept:
+        if node.level == LEVELS[0] and walk.nodes.get((node.level, node.index), node.hash) != node.hash:
+            return node.index * BLOCK + 1, (node.index + 1) * BLOCK
     return None
 
 

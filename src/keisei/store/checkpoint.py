@@ -3,7 +3,7 @@
 Whatever stands in the tables is read as it is stored; who asks is who judges.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -17,24 +17,14 @@ SIZE = "SELECT COALESCE(max(seq), 0) FROM seals"
 LEAVES = "SELECT seq, leaf_hash FROM seals WHERE seq >= :first ORDER BY seq LIMIT :limit"
 
 # Text as bytes: what was changed need not be text any more.
-CHECKPOINTS_SQLITE = """
-SELECT size, CAST(note AS BLOB) FROM checkpoints WHERE size > :after ORDER BY size LIMIT :limit
-"""
-CHECKPOINTS_POSTGRES = """
-SELECT size, convert_to(note, 'UTF8') FROM checkpoints WHERE size > :after ORDER BY size LIMIT :limit
-"""
-NEWEST_SQLITE = "SELECT size, CAST(note AS BLOB) FROM checkpoints ORDER BY size DESC LIMIT 1"
-NEWEST_POSTGRES = "SELECT size, convert_to(note, 'UTF8') FROM checkpoints ORDER BY size DESC LIMIT 1"
+CHECKPOINTS = "SELECT size, {note} FROM checkpoints WHERE size > :after ORDER BY size LIMIT :limit"
+NEWEST = "SELECT size, {note} FROM checkpoints ORDER BY size DESC LIMIT 1"
 
 NODES = """
 SELECT level, place, hash FROM tree_nodes WHERE level = :level AND place >= :first ORDER BY place LIMIT :limit
 """
-KEPT_SQLITE = """
-SELECT 0, size, 0, CAST(note AS BLOB) FROM checkpoints
-UNION ALL SELECT 1, level, place, hash FROM tree_nodes ORDER BY 1, 2, 3
-"""
-KEPT_POSTGRES = """
-SELECT 0, size, 0, convert_to(note, 'UTF8') FROM checkpoints
+KEPT = """
+SELECT 0, size, 0, {note} FROM checkpoints
 UNION ALL SELECT 1, level, place, hash FROM tree_nodes ORDER BY 1, 2, 3
 """
 
@@ -68,14 +58,15 @@ def read_leaves(reader: Reader, first: int, limit: int) -> list[bytes]:
     return [leaf for place, (seq, leaf) in enumerate(rows, start=first) if seq == place]
 
 
-def read_checkpoints(reader: Reader, statement: str, after: int, limit: int) -> list[LedgerCheckpoint]:
+def read_checkpoints(reader: Reader, words: Mapping[str, str], after: int, limit: int) -> list[LedgerCheckpoint]:
     """Checkpoints of more rows than that, in order."""
-    return [_checkpoint(row) for row in reader.read(statement, {"after": whole(after), "limit": bounded(limit)})]
+    asked = {"after": whole(after), "limit": bounded(limit)}
+    return [_checkpoint(row) for row in reader.read(CHECKPOINTS.format(**words), asked)]
 
 
-def read_newest(reader: Reader, statement: str) -> LedgerCheckpoint | None:
+def read_newest(reader: Reader, words: Mapping[str, str]) -> LedgerCheckpoint | None:
     """The one of most rows."""
-    return next(map(_checkpoint, reader.read(statement, {})), None)
+    return next(map(_checkpoint, reader.read(NEWEST.format(**words), {})), None)
 
 
 def read_nodes(reader: Reader, level: int, first: int, limit: int) -> list[TreeNode]:
@@ -84,9 +75,9 @@ def read_nodes(reader: Reader, level: int, first: int, limit: int) -> list[TreeN
     return [_node(row) for row in reader.read(NODES, asked)]
 
 
-def read_kept(reader: Reader, statement: str) -> tuple[list[LedgerCheckpoint], list[TreeNode]]:
+def read_kept(reader: Reader, words: Mapping[str, str]) -> tuple[list[LedgerCheckpoint], list[TreeNode]]:
     """Everything that is kept, in order, by one statement: some ten thousand rows beside a million of the ledger."""
-    rows = reader.read(statement, {})
+    rows = reader.read(KEPT.format(**words), {})
     checkpoints = [_checkpoint((size, note)) for sort, size, _, note in rows if sort == 0]
     return checkpoints, [_node((level, place, value)) for sort, level, place, value in rows if sort == 1]
 

@@ -17,6 +17,7 @@ from keisei.records.move import (
     NewEntry,
     Pause,
     TreeNode,
+    UnsealedRows,
 )
 from keisei.records.outbox import OutboxItem, OutboxStatus
 from keisei.records.pipe_run import PipeMember, PipeRun
@@ -133,6 +134,10 @@ class Either(Reading):
     def unsealed(self) -> int:
         """How many ledger rows are written and not sealed yet."""
         return self._ledger.unsealed()
+
+    def unsealed_rows(self) -> UnsealedRows:
+        """Ledger rows that are written and not sealed yet, since when, and what hinders it."""
+        return self._ledger.unsealed_rows()
 
     def row(self, seq: int) -> LedgerRow | None:
         """One sealed ledger row as it is stored."""

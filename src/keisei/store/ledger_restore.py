@@ -10,15 +10,13 @@ from msgspec.json import Decoder
 
 from keisei.records.move import LedgerRestoration, LedgerRow
 from keisei.rules.ledger import GENESIS
+from keisei.store.ledger_row import HEAD, Written, enter
 from keisei.store.sqlite import fetched
 
 if TYPE_CHECKING:
     from keisei.store.line import Line
 
 BATCH: Final = 500
-HEAD: Final = "SELECT seq, chain_hash FROM seals ORDER BY seq DESC LIMIT 1"
-WRITE: Final = "INSERT INTO ledger (kind, subject, content, leaf_hash) VALUES (?, ?, ?, ?)"
-SEAL: Final = "INSERT INTO seals (seq, entry_id, leaf_hash, chain_hash) VALUES (?, ?, ?, ?)"
 CHECKPOINT: Final = "INSERT INTO checkpoints (size, note) VALUES (:size, :note) ON CONFLICT DO NOTHING"
 NODE: Final = "INSERT INTO tree_nodes (level, place, hash) VALUES (:level, :place, :hash) ON CONFLICT DO NOTHING"
 # The sealer's own lock, waited for in a statement of its own: the next one sees what whoever had it has sealed.
@@ -55,10 +53,9 @@ def restore_sqlite(cursor: apsw.Cursor, order: LedgerRestoration) -> bool:
     if not _is_there(fetched(cursor, HEAD), order):
         return False
     for row in order.rows():
-        named, leaf = _named(row.content), bytes.fromhex(row.leaf_hash)
-        cursor.execute(WRITE, (named.kind, named.subject, row.content, leaf))
-        entry_id = cursor.connection.last_insert_rowid()
-        cursor.execute(SEAL, (row.seq, entry_id, leaf, bytes.fromhex(row.chain_hash)))
+        named = _named(row.content)
+        written = Written(named.kind, named.subject, row.content, bytes.fromhex(row.leaf_hash))
+        enter(cursor, written, row.seq, bytes.fromhex(row.chain_hash))
     for sql, params in _proofs(order):
         cursor.execute(sql, params)
     return True

@@ -1,7 +1,10 @@
 """One SQLite connection: its settings, and what an error of the library means."""
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import apsw
 
@@ -12,6 +15,7 @@ OLDEST = (3, 51, 3)
 BUSY_MS = 2000
 """The longest wait for programs that do not take turns."""
 FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+ONLY_READS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW
 
 SETTINGS = """
 PRAGMA synchronous = FULL;
@@ -55,6 +59,10 @@ class Link:
             self._cursor, self._inode = self._connected(), inode
         return self._cursor
 
+    def read(self, sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """The rows of one statement. Raises the library's error."""
+        return self.opened().execute(sql, params).fetchall()
+
     def commit(self) -> None:
         """End the transaction that was begun."""
         if self._cursor is None:
@@ -88,13 +96,62 @@ class Link:
             _left_to_parent.append(self._cursor)
             self._cursor = None
 
+    def _connection(self) -> apsw.Connection:
+        return apsw.Connection(self._name, flags=FLAGS)
+
     def _connected(self) -> apsw.Cursor:
-        connection = apsw.Connection(self._name, flags=FLAGS)
+        connection = self._connection()
         connection.set_busy_timeout(BUSY_MS)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         cursor = connection.cursor()
         cursor.execute(f"{SETTINGS} PRAGMA query_only = {self._only_reads}").fetchall()
         return cursor
+
+
+class Still(Link):
+    """A connection that only reads, where nothing can be written: a mount that is only read, or somebody else's folder.
+
+    A database with a log is read through it, as the library does. One without a log is not written by anybody at this
+    moment, and the library has to be told so, because it would make one. Whoever writes makes a log first and changes
+    the file later: what was read in between is not told.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, only_reads=True)
+        self._log, self._shared = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
+        self._seen: tuple[int, int, int] | None = None
+
+    def read(self, sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """The rows of one statement. Raises the library's error, and WorldFault where somebody wrote meanwhile."""
+        if self._seen is not None and self._seen != self._looks():
+            self.close()
+        rows = super().read(sql, params)
+        if self._seen is not None and self._seen != self._looks():
+            self.close()
+            raise WorldFault(f"the database {self.path} was written while it was read", "try again", retryable=True)
+        return rows
+
+    def failed(self, error: apsw.Error) -> KeiseiError:
+        """The library's error in our words."""
+        found = super().failed(error)
+        if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError):
+            message = f"the database {self.path} cannot be read where nothing can be written: {error}"
+            return OperatorError(message, "copy its folder to a place where you may write, and look at it there")
+        return found
+
+    def _connection(self) -> apsw.Connection:
+        self._seen = self._looks()
+        if self._seen is None:
+            return apsw.Connection(self._name, flags=ONLY_READS)
+        name = f"file:{quote(self._name)}?immutable=1"
+        return apsw.Connection(name, flags=ONLY_READS | apsw.SQLITE_OPEN_URI)
+
+    def _looks(self) -> tuple[int, int, int] | None:
+        """What tells that nobody has written to a database without a log; None where there is a log."""
+        if self._log.exists() and (self._log.stat().st_size or self._shared.exists()):
+            return None
+        status = self.path.stat()
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def check_library() -> None:

@@ -505,6 +505,10 @@ CREATE INDEX events_type ON events (event_type, id) WHERE event_type NOT IN (
 -- Its beginning, because an index takes no text of several thousand bytes.
 CREATE INDEX ledger_subject ON ledger ("left"(subject, 128), entry_id);
 
+-- A mark is of a row that there is. Not asked of marks that are there already: a step must not fail for one of them.
+ALTER TABLE unsealed ADD CONSTRAINT unsealed_entry_id_fkey
+FOREIGN KEY (entry_id) REFERENCES ledger (entry_id) NOT VALID;
+
 CREATE TABLE checkpoints (
     size bigint PRIMARY KEY,
     note text NOT NULL

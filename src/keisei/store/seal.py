@@ -8,19 +8,24 @@ same. Whoever dies in between leaves everything as it was; two at once cannot bo
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from keisei.records.error import IllegalMove, KeiseiError, WorldFault
 from keisei.records.ledger import LedgerEntry
-from keisei.records.move import EntryQuery, LedgerCheckpoint, LedgerRestoration, LedgerRow, NewEntry, TreeNode
+from keisei.records.move import (
+    EntryQuery,
+    LedgerCheckpoint,
+    LedgerRestoration,
+    LedgerRow,
+    NewEntry,
+    TreeNode,
+    UnsealedRows,
+)
 from keisei.rules.ledger import GENESIS, chain_hash, entry_of
 from keisei.store.ask import whole
 from keisei.store.checkpoint import (
-    CHECKPOINTS_POSTGRES,
     KEEP_POSTGRES,
-    KEPT_POSTGRES,
-    NEWEST_POSTGRES,
     keep_params,
     read_checkpoints,
     read_kept,
@@ -29,7 +34,7 @@ from keisei.store.checkpoint import (
     read_nodes,
     read_size,
 )
-from keisei.store.ledger import POSTGRES, SINCE, find_entries, read_entries, read_entry, read_row, read_rows
+from keisei.store.ledger_read import POSTGRES, SINCE, find_entries, read_entries, read_entry, read_row, read_rows
 from keisei.store.ledger_restore import restore_postgres
 from keisei.store.reader import Reader, Row
 from keisei.store.step import ALWAYS, LEDGER, Executor, chain, ledger_params
@@ -41,15 +46,22 @@ BATCH = 1000
 PATIENCE_S, PAUSE_S = 10.0, 0.005
 """How long a row that was appended is waited for, while others seal."""
 
-WAITING = """
+# Marks are no proof: one of a row that has a seal, or is gone, is passed over, or it would stop every sealer for good.
+# Asked row by row through the indexes, where a join might read whole tables.
+WAITS = """
+(SELECT s.seq FROM seals s WHERE s.entry_id = m.entry_id) IS NULL
+AND (SELECT k.entry_id FROM ledger k WHERE k.entry_id = m.entry_id) IS NOT NULL
+"""
+WAITING = f"""
 SELECT u.entry_id, l.leaf_hash, COALESCE(h.seq, 0), h.chain_hash
-FROM (SELECT entry_id FROM unsealed ORDER BY entry_id LIMIT :batch) u
+FROM (SELECT m.entry_id FROM unsealed m WHERE {WAITS} ORDER BY m.entry_id LIMIT :batch) u
 JOIN ledger l ON l.entry_id = u.entry_id
 LEFT JOIN LATERAL (SELECT seq, chain_hash FROM seals ORDER BY seq DESC LIMIT 1) h ON TRUE
 ORDER BY u.entry_id
-"""
+"""  # noqa: S608 - our own words
 # The lock ends with the statement, so that a sealer which is stopped keeps nobody waiting. It only saves work: without
-# it, the second of two sealers would fail on the place that the first has taken.
+# it, the second of two sealers would fail on the place that the first has taken. A mark beside a seal is taken away; a
+# mark whose row is gone stays, because nothing else tells that there was one.
 SEAL = """
 WITH turn AS MATERIALIZED (
     SELECT 1 WHERE pg_try_advisory_xact_lock(7305790097514097012)
@@ -62,13 +74,22 @@ sealed AS (
         AS n (seq, entry_id, leaf_hash, chain_hash), turn
     RETURNING entry_id
 ),
-marks AS (DELETE FROM unsealed u USING sealed s WHERE u.entry_id = s.entry_id)
+marks AS (DELETE FROM unsealed u USING sealed s WHERE u.entry_id = s.entry_id),
+needless AS (
+    DELETE FROM unsealed u USING turn WHERE u.entry_id <= :last
+    AND (SELECT s.seq FROM seals s WHERE s.entry_id = u.entry_id) IS NOT NULL
+)
 SELECT count(*) FROM sealed
 """
 WRITE = chain(ALWAYS, LEDGER, result="SELECT entry_id FROM entered")
 PLACE = "SELECT seq FROM seals WHERE entry_id = :entry_id"
 TURN = "SELECT pg_advisory_xact_lock(hashtextextended(:subject::text, 7305790097514097019))"
-UNSEALED = "SELECT count(*) FROM unsealed"
+UNSEALED = f"SELECT count(*) FROM unsealed m WHERE {WAITS}"  # noqa: S608 - our own words
+OLDEST = f"""
+SELECT l.content FROM (SELECT m.entry_id FROM unsealed m WHERE {WAITS} ORDER BY m.entry_id LIMIT 1) u
+JOIN ledger l ON l.entry_id = u.entry_id
+"""  # noqa: S608 - our own words
+STRAYS = f"SELECT count(*) FROM unsealed m WHERE NOT ({WAITS})"  # noqa: S608 - our own words
 
 
 class Driver(Reader, Executor, Protocol):
@@ -146,6 +167,18 @@ class PostgresLedger:
         self._seal_if_possible()
         return int(self._driver.read(UNSEALED, {})[0][0])
 
+    def unsealed_rows(self) -> UnsealedRows:
+        """What waits for its seal although it was just sealed, since when, and marks that stand beside no such row."""
+        ((strays,),) = self._driver.read(STRAYS, {})  # before the sealer takes them away
+        hindered = self._hindrance()
+        oldest = self._driver.read(OLDEST, {})
+        return UnsealedRows(
+            rows=int(self._driver.read(UNSEALED, {})[0][0]),
+            since=_recorded_at(oldest[0][0]) if oldest else None,
+            strays=int(strays),
+            hindered=hindered,
+        )
+
     def row(self, seq: int) -> LedgerRow | None:
         """One sealed row as it is stored."""
         self._seal_if_possible()
@@ -162,11 +195,11 @@ class PostgresLedger:
 
     def checkpoints(self, after: int = 0, limit: int = 100) -> list[LedgerCheckpoint]:
         """Kept checkpoints of more rows than that, in order."""
-        return read_checkpoints(self._driver, CHECKPOINTS_POSTGRES, after, limit)
+        return read_checkpoints(self._driver, POSTGRES, after, limit)
 
     def newest_checkpoint(self) -> LedgerCheckpoint | None:
         """The one of most rows."""
-        return read_newest(self._driver, NEWEST_POSTGRES)
+        return read_newest(self._driver, POSTGRES)
 
     def keep_checkpoint(self, checkpoint: LedgerCheckpoint, nodes: Sequence[TreeNode]) -> bool:
         """Keep one with its nodes. False where one of as many rows or more is kept."""
@@ -178,7 +211,7 @@ class PostgresLedger:
 
     def kept(self) -> tuple[list[LedgerCheckpoint], list[TreeNode]]:
         """Every checkpoint and every node, as of one moment."""
-        return read_kept(self._driver, KEPT_POSTGRES)
+        return read_kept(self._driver, POSTGRES)
 
     def _seal_some(self) -> int:
         rows = self._driver.read(WAITING, {"batch": BATCH})
@@ -191,6 +224,7 @@ class PostgresLedger:
             chains.append(previous)
         values = {
             "head": head,
+            "last": rows[-1][0],
             "seqs": list(range(head + 1, head + 1 + len(rows))),
             "entry_ids": [row[0] for row in rows],
             "leaves": [row[1] for row in rows],
@@ -203,8 +237,15 @@ class PostgresLedger:
 
     def _seal_if_possible(self) -> None:
         """Readers may have no right to write, and what is sealed can be read all the same."""
-        with suppress(KeiseiError):
+        self._hindrance()
+
+    def _hindrance(self) -> str | None:
+        """Seal; why this process cannot."""
+        try:
             self.seal()
+        except KeiseiError as error:
+            return error.message
+        return None
 
     def _sealed_place(self, entry_id: int) -> int:
         deadline = time.monotonic() + PATIENCE_S
@@ -214,5 +255,15 @@ class PostgresLedger:
             if found:
                 return int(found[0][0])
             if time.monotonic() > deadline:
-                raise WorldFault("the row is written, but others have not let it be sealed yet", retryable=False)
+                message = f"the row is written, but others have not let it be sealed for {PATIENCE_S:.0f} seconds"
+                hint = "do not write it again: `keisei ledger verify` tells rows that wait for their seal"
+                raise WorldFault(message, hint, retryable=False)
             time.sleep(PAUSE_S)
+
+
+def _recorded_at(content: bytes) -> datetime:
+    """When a row was told. What cannot be read was changed, and counts as old as can be."""
+    try:
+        return entry_of(1, bytes(content), "0" * 64).recorded_at
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)

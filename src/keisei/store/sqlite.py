@@ -1,7 +1,7 @@
 """The SQLite driver: one connection that writes, one that reads, and whose turn it is.
 
 Both are opened when first needed, and anew in the child of a fork. Nobody else may open the file: closing any
-descriptor of it would drop this process's locks.
+descriptor of it would drop this process's locks. Where nothing can be written, it is read; see `link.Still`.
 """
 
 import os
@@ -16,9 +16,9 @@ import apsw
 from keisei.records.error import KeiseiError, OperatorError, WorldFault
 from keisei.store import migrate
 from keisei.store.clock import Clock, microseconds
-from keisei.store.link import Link, check_library
+from keisei.store.link import Link, Still, check_library
 from keisei.store.place import create, prepared
-from keisei.store.turn import Turn
+from keisei.store.turn import NoTurn, Turn
 
 DEADLINE_S = 10.0
 """The longest wait for a turn to write."""
@@ -44,8 +44,10 @@ class Sqlite:
         self.clock = clock
         self.deadline_s = deadline_s
         self._writer = Link(self.path, only_reads=False)
-        self._reader = Link(self.path, only_reads=True)
+        self._lock = self.path.with_name(f"{self.path.name}.lock")
+        self._turn: Turn | None = None
         self._begin()
+        self._reader = self._new_reader()
         try:
             self._migrate()
         except KeiseiError:
@@ -68,7 +70,7 @@ class Sqlite:
         self._same_process()
         with self._reading:
             try:
-                return self._reader.opened().execute(sql, params).fetchall()
+                return self._reader.read(sql, params)
             except apsw.Error as error:
                 raise self._reader.failed(error) from error
 
@@ -78,7 +80,8 @@ class Sqlite:
         with self._writing, self._reading:
             self._writer.close()
             self._reader.close()
-            self._turn.close()
+            if self._turn is not None:
+                self._turn.close()
 
     def begin(self) -> apsw.Cursor:
         """Wait for the turn and begin; `end` must follow."""
@@ -113,19 +116,30 @@ class Sqlite:
         if not self._writing.acquire(timeout=self.deadline_s):
             raise WorldFault(f"another thread holds the database {self.path}", retryable=True)
         try:
+            if self._turn is None:
+                self._turn = Turn(self._lock)  # the place may be writable by now; where it is not, this says so
             self._turn.take(deadline - time.monotonic())
         except BaseException:
             self._writing.release()
             raise
 
     def _give_turn(self) -> None:
-        self._turn.give()
+        if self._turn is not None:
+            self._turn.give()
         self._writing.release()
 
     def _begin(self) -> None:
         self._pid = os.getpid()
         self._writing, self._reading = threading.Lock(), threading.Lock()
-        self._turn = Turn(self.path.with_name(f"{self.path.name}.lock"))
+        try:
+            self._turn = Turn(self._lock)
+        except NoTurn:
+            if not self.path.exists():
+                raise
+            self._turn = None
+
+    def _new_reader(self) -> Link:
+        return Still(self.path) if self._turn is None else Link(self.path, only_reads=True)
 
     def _same_process(self) -> None:
         if self._pid != os.getpid():

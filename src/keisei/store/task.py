@@ -1,5 +1,6 @@
 """Reading tasks: one, their numbers, and what an agent finished before. Lists stand in `task_list`."""
 
+from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
@@ -7,8 +8,8 @@ from msgspec.structs import replace
 from keisei.records.id import AgentId, AttemptId, ProfileId, RunnerId, TaskId
 from keisei.records.task import Lease, TaskRecord, TaskStatus
 from keisei.rules.follow_up import TASK_SOURCE
-from keisei.store.ask import bounded, known
-from keisei.store.clock import moment
+from keisei.store.ask import LARGEST, bounded, known
+from keisei.store.clock import microseconds, moment
 from keisei.store.reader import Reader, Row
 from keisei.store.row import TASK, TASK_WIDTH, task_of
 
@@ -33,7 +34,8 @@ CANCELED = "SELECT 1 FROM tasks WHERE task_id = :task_id AND cancel_at IS NOT NU
 DEPTH = "SELECT depth FROM tasks WHERE task_id = :task_id"
 CHILDREN = f"{LEASED} WHERE t.depth > 0 AND t.source = :source ORDER BY t.seq LIMIT :limit"
 MEMORY = f"""
-SELECT {TASK} FROM tasks t WHERE t.ready = 3 AND {{agent}} AND t.profile_id = :profile_id
+SELECT {TASK} FROM tasks t
+WHERE t.ready = 3 AND {{agent}} AND t.profile_id = :profile_id AND t.finished_at <= :until
 ORDER BY t.finished_at DESC, t.seq DESC LIMIT :limit
 """  # noqa: S608 - our own columns
 # Most tasks are completed, and all together are counted at once: those that are completed are the rest.
@@ -86,9 +88,12 @@ def count_claimable(reader: Reader, now_us: int) -> int:
     return int(reader.read(CLAIMABLE, {"now_us": now_us})[0][0])
 
 
-def read_memory(reader: Reader, agent: AgentId | None, profile: ProfileId, limit: int) -> list[TaskRecord]:
-    """The newest finished tasks of the same agent, or of none, and the same profile."""
-    asked: dict[str, Any] = {"profile_id": known(profile), "limit": bounded(limit)}
+def read_memory(
+    reader: Reader, agent: AgentId | None, profile: ProfileId, limit: int, until: datetime | None = None
+) -> list[TaskRecord]:
+    """The newest finished tasks of the same agent, or of none, and the same profile, as they were `until` then."""
+    last = LARGEST if until is None else microseconds(until)
+    asked: dict[str, Any] = {"profile_id": known(profile), "limit": bounded(limit), "until": last}
     if agent is None:
         return list(map(task_of, reader.read(MEMORY.format(agent="t.agent IS NULL"), asked)))
     return list(map(task_of, reader.read(MEMORY.format(agent="t.agent = :agent"), asked | {"agent": known(agent)})))

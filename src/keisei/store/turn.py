@@ -4,6 +4,7 @@ SQLite's own waiting sleeps and tries again, so that under load one writer can s
 The kernel's queue for a file lock is fair enough, and here a wait in it ends at a deadline.
 """
 
+import errno
 import fcntl
 import os
 import stat
@@ -18,13 +19,19 @@ from keisei.records.error import OperatorError, WorldFault
 TRIES, PAUSE_S = 10, 0.0002
 """Most waits end within a write transaction or two: look so often before a thread is started to wait."""
 LONGEST = 32
+CLOSED = {errno.EROFS, errno.EACCES, errno.EPERM}
+"""What is said where a place cannot be written."""
+
+
+class NoTurn(OperatorError):
+    """Nothing can be written here: a mount that is only read, or the folder of somebody else."""
 
 
 class Turn:
     """The right to write to one database. Used by one thread at a time; every object is a party of its own."""
 
     def __init__(self, path: Path) -> None:
-        """Open the lock file, made with mode 0600. Raises OperatorError where that cannot be."""
+        """Open the lock file, made with mode 0600. Raises OperatorError where that cannot be; NoTurn is one of them."""
         self.path = path
         self._fd = _opened(path)
         self._name = f"{os.getpid()}\n".encode()
@@ -138,7 +145,10 @@ def _opened(path: Path) -> int:
     try:
         fd = os.open(path, flags, 0o600)
     except OSError as error:
-        raise OperatorError(f"{path} cannot be opened: {error.strerror}") from error
+        message = f"{path} cannot be opened: {error.strerror}"
+        if error.errno in CLOSED:
+            raise NoTurn(message, "copy its folder to a place where you may write, and use it there") from error
+        raise OperatorError(message) from error
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise OperatorError(f"{path} is not a regular file", "move it away: keisei makes it anew")

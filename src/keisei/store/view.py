@@ -85,9 +85,11 @@ class Reading:
         """Attempts, newest first."""
         return find_attempts(self._reader, query)
 
-    def memory(self, agent: AgentId | None, profile: ProfileId, limit: int) -> list[TaskRecord]:
-        """The newest finished tasks of the same agent and profile, newest first."""
-        return read_memory(self._reader, agent, profile, limit)
+    def memory(
+        self, agent: AgentId | None, profile: ProfileId, limit: int, until: datetime | None = None
+    ) -> list[TaskRecord]:
+        """The newest finished tasks of the same agent and profile, newest first; what came after `until` left out."""
+        return read_memory(self._reader, agent, profile, limit, until)
 
     def bundle(self, attempt_id: AttemptId) -> BundleRecord | None:
         """The bundle an attempt was given."""

@@ -8,7 +8,7 @@ from keisei.wiring import catalog
 from keisei.wiring.agency import Agency
 from keisei.wiring.agent_verb import stamp
 from keisei.wiring.constitution_proposal import Archive, TooManyProposals, Wish, propose
-from keisei.wiring.identity import agent_of
+from keisei.wiring.identity import agent_of, fitting
 from keisei.wiring.verb_error import VerbError, as_code
 
 
@@ -21,7 +21,8 @@ def propose_constitution(agency: Agency, given: dict[str, Any], settings: Settin
         raise VerbError("NoAgent", f"task {task.task_id} runs under no durable identity")
     own = read_settings() if settings is None else settings
     with as_code("NoAgent", OperatorError):
-        agent = agent_of(catalog(own, start=agency.home.root), task.agent)
+        files = catalog(own, start=agency.home.root)
+        agent = fitting(files, agent_of(files, task.agent))
     texts = [_raw(given.get(name)) for name in ("soul", "purpose")]
     wish = Wish(texts[0], texts[1], given["reason"])
     with as_code("BadProposal", Refused), as_code("TooManyProposals", TooManyProposals):

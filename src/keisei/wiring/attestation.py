@@ -1,9 +1,11 @@
 """Attestations of an attempt: its rows and files are gathered, said as statements, and signed with this machine's key.
 
-Nothing is signed that could not be said again: evidence that is gone, or is not what the ledger says, is refused.
+Nothing is signed that could not be said again, and `attested` is the one way to have something signed. Evidence that
+is gone or is not what the ledger says is refused, and so are a row that does not stand in the ledger as it reads, and
+rows and files that contradict each other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,12 +16,15 @@ from keisei.records.error import Refused
 from keisei.records.ledger import LedgerEntry
 from keisei.records.move import EntryQuery, LandingQuery
 from keisei.rules.attestation import Json, statements
-from keisei.rules.attestation_fact import Source
+from keisei.rules.attestation_check import contradictions
+from keisei.rules.attestation_fact import Facts, Source
 from keisei.rules.attestation_row import FORKED, SETTLED, Row, about, evidence_of, row_of, wanted
 from keisei.rules.canonical import canonical
 from keisei.rules.dsse import IN_TOTO, enveloped, keyid, pae
 from keisei.rules.evidence import Keys, keys_of
 from keisei.rules.note import key_id
+from keisei.wiring.attestation_row import unproved
+from keisei.wiring.checkpoint import ledger_signer
 from keisei.wiring.shop import shared_folder
 from keisei.wiring.signing import Signer
 from keisei.wiring.store import Home
@@ -27,7 +32,7 @@ from keisei.workspace.file import look
 
 PAGE: Final = 200
 TOLD: Final = 5
-"""Files that are named in one sentence; the rest is counted."""
+"""Faults that are named in one sentence; the rest is counted."""
 
 
 class Archive(NamedTuple):
@@ -49,7 +54,7 @@ class Gathered(NamedTuple):
     source: Source
     """What statements are made of."""
     faults: tuple[str, ...]
-    """Evidence that is gone or is not what the ledger says, a line each."""
+    """Rows that the ledger does not bear out, and evidence that is gone or is not what it says, a line each."""
     lost: tuple[str, ...]
     """Artifacts that are gone or have changed since, a line each; no statement speaks of them."""
 
@@ -71,21 +76,34 @@ def gather(archive: Archive, attempt: TaskAttempt) -> Gathered:
     keys, evidence = keys_of(attempt.attempt_id, attempt.started_at), archive.evidence
     files = {name: found for name in read if (found := evidence.get(keys.of(name))) is not None}
     source = Source(attempt_id=attempt.attempt_id, rows=rows, files=files, artifacts=kept)
-    return Gathered(attempt, source, tuple(_faults(evidence, keys, named)), lost)
+    return Gathered(attempt, source, (*unproved(archive.store, own), *_faults(evidence, keys, named)), lost)
+
+
+def attested(archive: Archive, gathered: Gathered) -> list[bytes]:
+    """The statements, signed with this machine's key: a line each, without its end. Raises Refused as `said` does."""
+    home = archive.home
+    return signed(said(gathered), ledger_signer(archive.store, home.folder, home.name))
 
 
 def said(gathered: Gathered) -> list[Json]:
-    """The statements. Raises Refused where the attempt has not ended, or its evidence is not what it was."""
-    if gathered.faults:
-        more = len(gathered.faults) - TOLD
-        told = "; ".join(gathered.faults[:TOLD]) + (f"; and {more} more" if more > 0 else "")
-        message = f"attempt {gathered.attempt.attempt_id} cannot be attested: {told}"
-        raise Refused(message, "nothing is signed that cannot be said again from the evidence")
+    """The statements. Raises Refused where the attempt has not ended, and where rows or evidence do not hold."""
+    attempt_id = gathered.attempt.attempt_id
+    _refuse(attempt_id, gathered.faults)
     try:
-        return statements(gathered.source)
+        told = statements(gathered.source)
     except ValueError as error:
         hint = "`keisei attempt show` tells how it stands"
-        raise Refused(f"attempt {gathered.attempt.attempt_id} cannot be attested: {error}", hint) from error
+        raise Refused(f"attempt {attempt_id} cannot be attested: {error}", hint) from error
+    _refuse(attempt_id, tuple(contradictions(Facts(gathered.source))))
+    return told
+
+
+def _refuse(attempt_id: str, faults: Sequence[str]) -> None:
+    if faults:
+        more = len(faults) - TOLD
+        told = "; ".join(faults[:TOLD]) + (f"; and {more} more" if more > 0 else "")
+        hint = "nothing is signed that cannot be said again; `keisei ledger verify` checks the whole ledger"
+        raise Refused(f"attempt {attempt_id} cannot be attested: {told}", hint)
 
 
 def signed(told: list[Json], signer: Signer) -> list[bytes]:

@@ -10,12 +10,14 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import msgspec
 
 from keisei.records.error import KeiseiError, OperatorError, Refused, WorldFault
-from keisei.records.move import EntryQuery
 from keisei.rules.attestation_row import SETTLED, evidence_of
 from keisei.rules.evidence import keys_of
-from keisei.wiring.attestation import Archive, Gathered, artifact_folder, said, signed
+from keisei.rules.note import parse_vkey
+from keisei.wiring.attestation import Archive, Gathered, artifact_folder, attested
+from keisei.wiring.checkpoint import checkpoint, ledger_signer
+from keisei.wiring.ledger_kept import introduced
 from keisei.wiring.ledger_proof import inclusion
-from keisei.wiring.signing import Signer, origin, signer
+from keisei.wiring.signing import Signer, origin
 from keisei.workspace.walk import READ, reached
 
 STATEMENTS: Final = "attestation.intoto.jsonl"
@@ -43,8 +45,8 @@ def export(archive: Archive, gathered: Gathered, folder: Path) -> Exported:
 
     Raises Refused where nothing can be attested or something stands there already, OperatorError and WorldFault.
     """
-    lines = said(gathered)
-    key = signer(archive.home.folder, archive.home.name)
+    lines = attested(archive, gathered)
+    key = ledger_signer(archive.store, archive.home.folder, archive.home.name)
     _check_free(folder)
     told = [*gathered.lost, *_checkpointed(archive, key)]
     proofs = list(_proofs(archive, gathered, key))
@@ -55,7 +57,7 @@ def export(archive: Archive, gathered: Gathered, folder: Path) -> Exported:
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as made:
             place = Path(made, "export")
             place.mkdir(0o755)
-            (place / STATEMENTS).write_bytes(b"".join(each + b"\n" for each in signed(lines, key)))
+            (place / STATEMENTS).write_bytes(b"".join(each + b"\n" for each in lines))
             (place / PROOFS).write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in proofs))
             (place / KEY).write_text(f"{key.vkey}\n", "utf-8")
             _copy_evidence(archive, gathered, place / EVIDENCE)
@@ -82,8 +84,6 @@ def _check_free(folder: Path) -> None:
 
 def _checkpointed(archive: Archive, key: Signer) -> Iterator[str]:
     """Have a checkpoint cover every row, so that each proof leads to something signed; a line where that fails."""
-    from keisei.wiring.checkpoint import checkpoint  # noqa: PLC0415 - only an export signs one by the way
-
     home = archive.home
     try:
         checkpoint(archive.store, key, origin(home.name), home.root, home.folder)
@@ -103,15 +103,8 @@ def _proofs(archive: Archive, gathered: Gathered, key: Signer) -> Iterator[dict[
 
 
 def _introduction(archive: Archive, key: Signer) -> int | None:
-    before = None
-    while True:
-        page = archive.store.find_entries(EntryQuery(before=before, kind=INTRODUCED, source="engine", limit=PAGE))
-        for each in page:
-            if each.body.get("vkey") == key.vkey:
-                return each.seq
-        if len(page) < PAGE:
-            return None
-        before = page[-1].seq
+    own = parse_vkey(key.vkey)
+    return next((each.seq for each in introduced(archive.store) if each.key == own), None)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The note on a landed commit: its attestations, under refs/notes/keisei, where `git log` and a clone carry them along.
+"""The note on a landed commit: its attestations, under refs/notes/keisei, which travel where somebody pushes them.
 
 A note is only ever added to: lines that somebody else has written stay, and a line that is there already is not
 written twice. The reference is exchanged only where it still stands where it was seen, so that nobody's note is lost.
@@ -12,15 +12,16 @@ from typing import Final
 
 from keisei.records.error import KeiseiError, OperatorError, Refused, WorldFault
 from keisei.records.id import AttemptId
-from keisei.wiring.attestation import Archive, Gathered, gather, said, signed
-from keisei.wiring.signing import signer
+from keisei.wiring.attestation import Archive, Gathered, attested, gather
 from keisei.workspace.checkpoint import common_dir_of
 from keisei.workspace.forward import WHO
-from keisei.workspace.git import asked, checked, shared
+from keisei.workspace.git import asked, checked, complaint, shared
 from keisei.workspace.merge import named
 from keisei.workspace.ref import NOTES
 
 TRIES: Final = 5
+NO_NOTE: Final = 1
+"""How git says that there is no note; whatever else it says is none to be written over."""
 LARGEST: Final = 64 * 1024 * 1024
 """Bytes of a note that are read; somebody has filled a larger one with something else."""
 SHA256: Final = 64
@@ -34,10 +35,8 @@ def attach(archive: Archive, gathered: Gathered) -> tuple[str, int]:
     Raises Refused where nothing has landed or nothing can be attested, OperatorError without a repository, and
     WorldFault where git does not take it.
     """
-    told = said(gathered)
     commit = landed_commit(gathered)
-    lines = signed(told, signer(archive.home.folder, archive.home.name))
-    return commit, add_lines(repository(archive), commit, lines)
+    return commit, add_lines(repository(archive), commit, attested(archive, gathered))
 
 
 def landed_commit(gathered: Gathered) -> str:
@@ -77,8 +76,11 @@ def add_lines(common_dir: str, commit: str, lines: Sequence[bytes]) -> int:
             text += b"\n"
         made = _made(common_dir, tip, commit, b"".join((text, *(each + b"\n" for each in new))))
         words = ("update-ref", "--no-deref", NOTES, made, tip or "0" * len(commit))
-        if asked(words, {"GIT_DIR": common_dir}, common_dir).code == 0:
+        done = asked(words, {"GIT_DIR": common_dir}, common_dir)
+        if done.code == 0:
             return len(new)
+        if _tip(common_dir) == tip:  # nobody else has moved it
+            raise WorldFault(f"`{NOTES}` cannot be moved: {complaint(done)}", f"`git show-ref {NOTES}`", retryable=True)
     raise WorldFault(f"`{NOTES}` moved {TRIES} times under the note", "`keisei evidence attach` again", retryable=True)
 
 
@@ -92,11 +94,12 @@ def _tip(common_dir: str) -> str | None:
 
 
 def _text(common_dir: str, commit: str) -> bytes:
-    """The note on a commit; empty where there is none."""
-    done = asked(("notes", f"--ref={NOTES}", "list", named(commit)), {"GIT_DIR": common_dir}, common_dir)
-    if done.code != 0:
+    """The note on a commit; empty where there is none. Raises WorldFault where that cannot be found out."""
+    words: tuple[str, ...] = ("notes", f"--ref={NOTES}", "list", named(commit))
+    done = asked(words, {"GIT_DIR": common_dir}, common_dir)
+    if done.code == NO_NOTE:
         return b""
-    words = ("cat-file", "blob", named(done.out.decode("ascii", "replace").strip()))
+    words = ("cat-file", "blob", named(checked(words, done).decode("ascii", "replace").strip()))
     done = asked(words, {"GIT_DIR": common_dir}, common_dir, most=LARGEST)
     if done.cut:
         raise WorldFault(f"the note on {commit[:12]} is larger than {LARGEST} bytes", "look at it with `git notes`")

@@ -5,18 +5,17 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from keisei.records.error import OperatorError
+from keisei.records.error import WorldFault
 from keisei.rules.attestation import PROVENANCE, Json, statements
 from keisei.rules.attestation_check import contradictions, opened, unheld
 from keisei.rules.attestation_fact import Facts, Source
-from keisei.rules.attestation_row import Row
 from keisei.rules.dsse import keyid, parse_envelope
-from keisei.rules.note import VerifierKey, parse_vkey
+from keisei.rules.note import VerifierKey, key_id, parse_vkey
 from keisei.wiring import attestation_git as git
 from keisei.wiring.attestation import Archive, Gathered
 from keisei.wiring.attestation_note import note_lines
-from keisei.wiring.ledger_proof import inclusion
-from keisei.wiring.signing import known_vkey, origin
+from keisei.wiring.ledger_kept import introduced, origin_of
+from keisei.wiring.signing import known_vkey
 from keisei.workspace.checkpoint import common_dir_of
 from keisei.workspace.ref import NOTES
 
@@ -43,25 +42,14 @@ def verify_here(archive: Archive, gathered: Gathered) -> Verified:
     except ValueError as error:
         return Verified(attempt_id, (*faults, str(error)), (), ())
     faults += contradictions(facts)
-    faults += _unproved(archive, facts.rows)
     common_dir = common_dir_of(archive.home.root) if archive.home.root is not None else None
     if common_dir is not None:
-        looked = git.look(common_dir, facts)
-        faults += looked.faults
-        told += looked.told
-        noted = _noted(archive, common_dir, facts, source)
-        faults += noted.faults
-        told += noted.told
+        for looked in (git.look(common_dir, facts), _noted(archive, common_dir, facts, source)):
+            faults += looked.faults
+            told += looked.told
+    elif facts.candidate is not None:
+        told.append("not checked: what git says; there is no repository here")
     return Verified(attempt_id, tuple(faults), tuple(told), tuple(each["predicateType"] for each in given))
-
-
-def _unproved(archive: Archive, rows: Iterable[Row]) -> Iterator[str]:
-    """Rows that are not in the ledger's tree as they read."""
-    for row in rows:
-        try:
-            inclusion(archive.store, origin(archive.home.name), row.seq)
-        except OperatorError as error:
-            yield f"ledger/{row.seq}: {error.message}"
 
 
 def _noted(archive: Archive, common_dir: str, facts: Facts, source: Source) -> git.Looked:
@@ -70,9 +58,15 @@ def _noted(archive: Archive, common_dir: str, facts: Facts, source: Source) -> g
     known = known_vkey(archive.home.folder, archive.home.name)
     if commit is None or known is None:
         return git.Looked((), ())
-    own = parse_vkey(known)
+    public = parse_vkey(known).public
+    name = origin_of(introduced(archive.store), parse_vkey(known).name)  # a project may have another name by now
+    own = VerifierKey(name, key_id(name, public), public)
     mine, others = [], 0
-    for line in note_lines(common_dir, commit):
+    try:
+        lines = note_lines(common_dir, commit)
+    except WorldFault as fault:
+        return git.Looked((f"{NOTES}: {fault.message}",), ())
+    for line in lines:
         if _claims(line, own):
             mine.append(line)
         else:

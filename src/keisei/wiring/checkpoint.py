@@ -1,45 +1,36 @@
 """Checkpoints: this machine signs how far the ledger has come, and puts that where whoever cuts the ledger is not.
 
-In this order: does the ledger still begin with what was signed of it before, is the key known to it; then sign, keep in
-the table, and publish to a reference of the repository and to the state folder. Whoever is ended in between leaves a
-place behind the table, which the next one catches up.
+In this order: does the ledger still begin with what was signed of it before, does every row behind that hold, is the
+key known to it; then sign, keep in the table, and publish to a reference of the repository and to the state folder.
+Whoever is ended in between leaves a place behind the table, which the next one catches up.
 """
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from keisei.engine.ports import Store
-from keisei.records.error import KeiseiError, OperatorError, WorldFault
-from keisei.records.move import EntryQuery, LedgerCheckpoint, NewEntry
-from keisei.rules.note import (
-    CheckpointBody,
-    VerifierKey,
-    checkpoint_text,
-    parse_checkpoint,
-    parse_vkey,
-    signed_note,
-    signers_of,
-    split_note,
-)
+from keisei.engine.ports import Ledger, Store
+from keisei.records.error import OperatorError, WorldFault
+from keisei.records.move import LedgerCheckpoint, NewEntry
+from keisei.rules.checkpoint import Unfit, body_of
+from keisei.rules.ledger_walk import INTRODUCED, Introduced
+from keisei.rules.note import CheckpointBody, checkpoint_text, parse_vkey, signed_note
 from keisei.rules.tree import root_of
-from keisei.wiring.ledger_kept import kept_file
+from keisei.wiring.checkpoint_check import LOOK, check_rows, check_signed, check_some
+from keisei.wiring.checkpoint_publish import Chain, Place, chain_of, publish
+from keisei.wiring.ledger_kept import introduced, kept_file, origin_of
 from keisei.wiring.ledger_tree import fill, subtree
 from keisei.wiring.signing import Signer, origin, signer
 from keisei.wiring.store import Home
-from keisei.workspace.checkpoint import FILE, REF, common_dir_of, notes, put, tip_of, unlink
-from keisei.workspace.lock import KeyLocks
+from keisei.workspace.checkpoint import FILE, REF
+from keisei.workspace.lock import BusyError, KeyLocks
 
-INTRODUCED: Final = "key_introduced"
 ACTOR: Final = "engine:checkpoint"
 PATIENCE_S: Final = 10.0
 """How long one checkpoint waits for another of this machine."""
-TRIES: Final = 5
-MOST_KEYS: Final = 1000
-WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-LOOK: Final = "`keisei ledger verify` tells what was changed"
+RUNNER_PATIENCE_S: Final = 2.0
+"""How long a runner's does: it signs again soon, and nobody wants to wait for its end."""
 
 
 class Made(NamedTuple):
@@ -59,30 +50,6 @@ class Made(NamedTuple):
     """Why it could not be published, a sentence each."""
 
 
-class Place(NamedTuple):
-    """What a checkpoint is made of, and where it goes."""
-
-    store: Store
-    signer: Signer
-    origin: str
-    repository: Path | None
-    """A folder of the repository that gets it too."""
-    state: Path
-    """The folder that gets it."""
-
-
-class Chain(NamedTuple):
-    """What the repository's reference stands on."""
-
-    common_dir: str
-    tip: str | None
-    """The object's name."""
-    follows: bool = False
-    """It is a checkpoint, of this ledger or of another project's in the same repository: the next one follows it."""
-    told: CheckpointBody | None = None
-    """The newest of this ledger."""
-
-
 def sign_home(home: Home, store: Store, at_least: int = 1) -> Made | None:
     """A checkpoint of a project's ledger, where so many rows are new or the newest was never published; else None.
 
@@ -92,7 +59,8 @@ def sign_home(home: Home, store: Store, at_least: int = 1) -> Made | None:
     is_due = store.size() - (0 if newest is None else newest.size) >= at_least
     if not is_due and (newest is None or _is_published(home.folder, newest)):
         return None
-    return checkpoint(store, signer(home.folder, home.name), origin(home.name), home.root, home.folder)
+    own = signer(home.folder, home.name)
+    return checkpoint(store, own, origin(home.name), home.root, home.folder, patience_s=RUNNER_PATIENCE_S)
 
 
 def _is_published(state: Path, newest: LedgerCheckpoint) -> bool:
@@ -103,173 +71,102 @@ def _is_published(state: Path, newest: LedgerCheckpoint) -> bool:
         return False
 
 
-def checkpoint(store: Store, signer: Signer, origin: str, repository: Path | None, state: Path) -> Made | None:
+def ledger_signer(ledger: Ledger, state: Path, project: str) -> Signer:
+    """This machine's key under the name by which the ledger knows it. Raises OperatorError."""
+    own = signer(state, project)
+    return _named(own, introduced(ledger)) or own
+
+
+def _named(own: Signer, keys: list[Introduced]) -> Signer | None:
+    """The key under the ledger's name, where it may sign for it: None where that is another project's.
+
+    A project that was renamed is known by the key in its state folder.
+    """
+    named = own.called(origin_of(keys, own.name))
+    return named if named.name == own.name or parse_vkey(named.vkey) in {each.key for each in keys} else None
+
+
+def checkpoint(  # noqa: PLR0913 - a ledger, whose, and each of its places
+    store: Store,
+    signer: Signer,
+    origin: str,
+    repository: Path | None,
+    state: Path,
+    *,
+    patience_s: float = PATIENCE_S,
+) -> Made | None:
     """Sign the ledger as it is now, keep that, and publish it; None where the ledger is empty.
 
-    A ledger that does not begin with what was signed of it before is never signed: OperatorError. WorldFault where the
-    store is away. What cannot be published is told in what is returned.
+    A ledger that does not begin with what was signed of it before, has a row behind that which does not hold, or is
+    another project's is never signed: OperatorError. So is one where some signed rows, chosen by chance, are others.
+    WorldFault where the store is away, or others sign for too long. What cannot be published is told in the troubles.
     """
-    place, troubles = Place(store, signer, origin, repository, state), list[str]()
-    with KeyLocks(state).own(FILE, PATIENCE_S):
-        keys = _keys(place)
-        chain = _repository(place, keys, troubles)
-        newest, new = store.newest_checkpoint(), False
-        signed = [] if newest is None else [(_signed(newest, keys), "the newest checkpoint")]
-        _check(place, [*signed, *_elsewhere(place, keys, chain, troubles)])
-        if store.size() > (0 if newest is None else newest.size):
-            new = _sign(place, keys)
-            newest = store.newest_checkpoint()
-        if newest is None:
-            return None
-        _publish(place, newest, keys, chain, troubles)
-    body = parse_checkpoint(split_note(newest.note)[0])
+    try:
+        with KeyLocks(state).own(FILE, patience_s):
+            return _made(store, signer, origin, repository, state)
+    except BusyError as error:
+        why = f"nothing was signed: `{state / FILE}.lock` is held by another checkpoint of this ledger"
+        raise WorldFault(why, "`keisei ledger checkpoint` signs once it is done", retryable=True) from error
+
+
+def _made(store: Store, signer: Signer, origin: str, repository: Path | None, state: Path) -> Made | None:
+    keys, troubles = introduced(store), list[str]()
+    own = _named(signer.called(origin), keys)
+    if own is None:
+        message = f"the database has the ledger of `{origin_of(keys, origin)}`, and this project's is `{origin}`"
+        hint = "one database holds one project: name another; a project that was renamed takes its state folder along"
+        raise OperatorError(f"{message}: it is not signed", hint)
+    place = Place(store, own, own.name, tuple(each.key for each in keys), repository, state)
+    chain = chain_of(place, troubles)
+    newest, new = store.newest_checkpoint(), False
+    before = 0 if newest is None else newest.size
+    signed = [] if newest is None else [(_signed(place, newest), "the newest checkpoint")]
+    check_signed(store, [*signed, *_elsewhere(place, chain, troubles)], state)
+    if store.size() > before:
+        check_some(store, before)
+        new = _sign(place, before)
+        newest = store.newest_checkpoint()
+    if newest is None:
+        return None
+    publish(place, newest, chain, troubles)
+    body = body_of(newest.note)
     return Made(body.origin, body.size, body.root, newest.note, new, tuple(dict.fromkeys(troubles)))
 
 
-def _sign(place: Place, keys: Sequence[VerifierKey]) -> bool:
+def _sign(place: Place, before: int) -> bool:
     """Sign what is there, once the ledger has told of the key. False where another machine was quicker."""
-    store, own = place.store, place.signer
-    if parse_vkey(own.vkey) not in keys[:-1]:
+    store, own, looked = place.store, place.signer, place.store.size()
+    check_rows(store, before, looked)
+    if place.own not in place.known:
         told = {"vkey": own.vkey, "host": os.uname().nodename}
         store.append(NewEntry(kind=INTRODUCED, actor=ACTOR, subject=own.vkey, body=told))
     size, hashes = store.size(), subtree(store)
+    check_rows(store, looked, size)
     text = checkpoint_text(place.origin, size, root_of(size, hashes))
     note = signed_note(text, own.name, own.public, own.sign(text.encode()))
     return store.keep_checkpoint(LedgerCheckpoint(size=size, note=note), fill(store, size, hashes))
 
 
-def _keys(place: Place) -> tuple[VerifierKey, ...]:
-    """The keys that the ledger has introduced; last, whether introduced or not, our own."""
-    query = EntryQuery(kind=INTRODUCED, source="engine", limit=MOST_KEYS)
-    found = []
-    for entry in place.store.find_entries(query):
-        with suppress(ValueError):
-            found.append(parse_vkey(str(entry.body.get("vkey"))))
-    return (*found, parse_vkey(place.signer.vkey))
-
-
-def _signed(kept: LedgerCheckpoint, keys: Sequence[VerifierKey]) -> CheckpointBody:
-    """What the newest checkpoint of the table says. Raises OperatorError where it was changed."""
-    body = _read(kept.note, keys)
+def _signed(place: Place, kept: LedgerCheckpoint) -> CheckpointBody:
+    """What the newest checkpoint of the table says. Raises OperatorError where it was changed, or is another's."""
+    try:
+        body_of(kept.note, place.origin)
+    except Unfit as error:
+        raise OperatorError(f"the ledger is not signed: the checkpoint of {kept.size} rows: {error}", LOOK) from error
+    body = place.told(kept.note)
     if body is None or body.size != kept.size:
-        raise OperatorError(f"the checkpoint of {kept.size} rows was changed: the ledger is not signed", LOOK)
+        raise OperatorError(f"the ledger is not signed: the checkpoint of {kept.size} rows was changed", LOOK)
     return body
 
 
-def _read(note: str, keys: Sequence[VerifierKey]) -> CheckpointBody | None:
-    """What a note says, where one of the keys has signed it."""
-    try:
-        return parse_checkpoint(split_note(note)[0]) if signers_of(note, keys) else None
-    except ValueError:
-        return None
-
-
-def _elsewhere(
-    place: Place, keys: Sequence[VerifierKey], chain: Chain | None, troubles: list[str]
-) -> Iterator[tuple[CheckpointBody, str]]:
+def _elsewhere(place: Place, chain: Chain | None, troubles: list[str]) -> Iterator[tuple[CheckpointBody, str]]:
     """What was signed of this ledger and stands where whoever cuts the tables may not have thought of it."""
     try:
-        found = _read(kept_file(place.state / FILE) or "", keys)
+        found = place.told(kept_file(place.state / FILE) or "")
     except OperatorError as error:
         troubles.append(error.message)
     else:
-        if found is not None and found.origin == place.origin:
+        if found is not None:
             yield found, f"the checkpoint in `{place.state / FILE}`"
     if chain is not None and chain.told is not None:
         yield chain.told, f"the checkpoint in `{REF}`"
-
-
-def _check(place: Place, signed: Sequence[tuple[CheckpointBody, str]]) -> None:
-    """Raise OperatorError where the ledger does not begin with what was signed of it."""
-    size, hashes = place.store.size(), subtree(place.store)
-    for body, name in signed:
-        if body.size > size:
-            why = f"{name} is of {body.size} rows and the ledger has {size}: rows were cut off, or it is another ledger"
-            raise OperatorError(why, f"{LOOK}; what was signed of another ledger has to be moved away")
-        if root_of(body.size, hashes) != body.root:
-            why = f"the ledger does not fit {name}, of {body.size} rows: it is not signed"
-            raise OperatorError(why, f"{LOOK}; what was signed of another ledger has to be moved away")
-
-
-def _repository(place: Place, keys: Sequence[VerifierKey], troubles: list[str]) -> Chain | None:
-    """The repository's chain, the reference being a name of its own; None where there is none. Never raises."""
-    if place.repository is None:
-        return None
-    try:
-        common_dir = common_dir_of(place.repository)
-        other = None if common_dir is None else unlink(common_dir)
-        if other is not None:
-            troubles.append(f"`{REF}` was only another name of `{other}`: it begins anew")
-        return None if common_dir is None else _chain(place, keys, common_dir)
-    except OperatorError:  # there is no git
-        return None
-    except WorldFault as fault:
-        troubles.append(fault.message)
-        return None
-
-
-def _chain(place: Place, keys: Sequence[VerifierKey], common_dir: str) -> Chain:
-    """What is there now. Raises WorldFault."""
-    tip, follows = tip_of(common_dir), False
-    for note in () if tip is None else notes(common_dir, tip):
-        if not _is_checkpoint(note):
-            break
-        follows, body = True, _read(note, keys)
-        if body is not None and body.origin == place.origin:
-            return Chain(common_dir, tip, follows=True, told=body)
-    return Chain(common_dir, tip, follows)
-
-
-def _is_checkpoint(note: str) -> bool:
-    try:
-        parse_checkpoint(split_note(note)[0])
-    except ValueError:
-        return False
-    return True
-
-
-def _publish(
-    place: Place, newest: LedgerCheckpoint, keys: Sequence[VerifierKey], chain: Chain | None, troubles: list[str]
-) -> None:
-    """Have the state folder and the repository tell it. Never raises: what did not work is added to the troubles."""
-    try:
-        strange = None if chain is None else _to_repository(place, newest, keys, chain)
-    except KeiseiError as error:
-        strange = f"`{REF}` does not tell the newest checkpoint: {error.message}"
-    if strange is not None:
-        troubles.append(strange)
-    try:
-        _to_folder(place, newest.note)
-    except OSError as error:
-        troubles.append(f"`{place.state / FILE}` cannot be written: {(error.strerror or str(error)).lower()}")
-
-
-def _to_folder(place: Place, note: str) -> None:
-    """Have the state folder tell it: whole or not at all, whatever stands there. Raises OSError."""
-    path = place.state / FILE
-    with suppress(OperatorError):  # it cannot be read: it is replaced
-        if kept_file(path) == note:
-            return
-    waiting = path.with_name(f"{FILE}.new")
-    with open(os.open(waiting, WRITE, 0o600), "wb") as file:  # noqa: PTH123 - a descriptor
-        file.write(note.encode())
-        file.flush()
-        os.fsync(file.fileno())
-    waiting.replace(path)
-    folder = os.open(place.state, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _to_repository(place: Place, newest: LedgerCheckpoint, keys: Sequence[VerifierKey], chain: Chain) -> str | None:
-    """Have the repository tell it. What stood there instead of a chain, where something did. Raises KeiseiError."""
-    for _ in range(TRIES):
-        if chain.told is not None and chain.told.size >= newest.size:
-            return None
-        if put(chain.common_dir, newest.note, place.store.now(), chain.tip, follows=chain.follows):
-            anew = chain.tip is not None and not chain.follows
-            return f"`{REF}` stood on {chain.tip}, which is no checkpoint: it begins anew" if anew else None
-        chain = _chain(place, keys, chain.common_dir)
-    raise WorldFault("others move it all the time", retryable=True)

@@ -7,18 +7,19 @@ import hashlib
 import os
 import re
 import tempfile
+import unicodedata
 from contextlib import suppress
 from datetime import datetime
 from difflib import unified_diff
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct
 
 from keisei.engine.ports import Ledger
-from keisei.library.agent import paper_path
+from keisei.library.agent import Papers, paper_path, read_papers
 from keisei.library.load import Loaded
-from keisei.library.source import inside, is_file, read_source
+from keisei.library.source import Source, read_source
 from keisei.records.agent import AgentFile
 from keisei.records.error import AuthorError, OperatorError, Refused
 from keisei.records.form import JsonObject
@@ -32,6 +33,10 @@ FOLDER: Final = "constitutions"
 """Below the state folder: a file for each text, named after its sha256."""
 AROUND: Final = 3
 """Lines that stay the same and are told around a change."""
+LARGEST: Final = 65_536
+"""Bytes of a paper; both stand in every prompt of the agent."""
+LONGEST_VERSION: Final = 64
+LONGEST_REASON: Final = 2000
 LONGEST: Final = 1500
 """Lines that differ and are still compared one by one; beyond that the old goes and the new comes as a whole."""
 
@@ -83,36 +88,21 @@ class Acceptance(Struct, frozen=True, kw_only=True):
         return (self.soul_sha256, self.purpose_sha256) == (now.soul.sha256, now.purpose.sha256)
 
 
-class _Read(NamedTuple):
-    now: Constitution
-    raw: tuple[bytes, bytes]
-    """The very bytes the hashes are of."""
-
-
 def constitution(loaded: Loaded) -> Constitution | None:
     """What an agent's files say now; None where it has no constitution. Raises AuthorError for unreadable papers."""
-    found = _read(loaded)
-    return None if found is None else found.now
+    papers = read_papers(loaded)
+    return None if papers is None else _told(loaded, papers)
 
 
-def _read(loaded: Loaded) -> _Read | None:
+def _told(loaded: Loaded, papers: Papers) -> Constitution:
     file: AgentFile = loaded.record
-    if file.constitution is None:
-        return None
-    (soul, soul_raw), (purpose, purpose_raw) = _paper(loaded, "soul"), _paper(loaded, "purpose")
-    now = Constitution(soul=soul, purpose=purpose, version=file.constitution.version)
-    return _Read(now, (soul_raw, purpose_raw))
+    soul, purpose = (_paper(loaded, key, source) for key, source in papers._asdict().items())
+    return Constitution(soul=soul, purpose=purpose, version=file.constitution.version if file.constitution else "")
 
 
-def _paper(loaded: Loaded, key: str) -> tuple[Paper, bytes]:
-    relative = paper_path(loaded.record, key)
-    path = inside(loaded.document.source.path.parent, relative)
-    if path is None or not is_file(path):
-        where = "leads out of the folder" if path is None else "is missing"
-        code = "outside" if path is None else "missing-file"
-        raise AuthorError([loaded.document.problem(code, ("identity",), f"`{relative}` {where}")])
-    source = read_source(path)
-    return Paper(path=relative, sha256=hashlib.sha256(source.raw).hexdigest(), text=source.text), source.raw
+def _paper(loaded: Loaded, key: str, source: Source) -> Paper:
+    path = paper_path(loaded.record, key)
+    return Paper(path=path, sha256=hashlib.sha256(source.raw).hexdigest(), text=source.text)
 
 
 def acceptance(ledger: Ledger, agent_id: str) -> Acceptance | None:
@@ -122,12 +112,13 @@ def acceptance(ledger: Ledger, agent_id: str) -> Acceptance | None:
 
 
 def standing(now: Constitution | None, known: Acceptance | None) -> str:
-    """`accepted`, `changed`, `new` or `none`: what the files say beside what the operator accepted."""
-    if now is None:
-        return "none"
+    """`accepted`, `changed`, `new` or `none`: what the files say beside what the operator accepted.
+
+    Papers that were accepted and are gone have changed too: attempts under them do not run.
+    """
     if known is None:
-        return "new"
-    return "accepted" if known.covers(now) else "changed"
+        return "none" if now is None else "new"
+    return "accepted" if now is not None and known.covers(now) else "changed"
 
 
 def _acceptance(row: LedgerEntry) -> Acceptance:
@@ -156,19 +147,21 @@ def accept(  # noqa: PLR0913, PLR0917 - an order has this many parts
     cannot be read; OperatorError where the texts cannot be kept.
     """
     file: AgentFile = loaded.record
-    agent_id, found = file.identity.agent_id, _read(loaded)
-    if found is None:
+    agent_id, papers = file.identity.agent_id, read_papers(loaded)
+    if papers is None:
         hint = "write SOUL.md, PURPOSE.md and `[constitution]` beside its identity"
         raise Refused(f"agent `{agent_id}` has no constitution", hint)
-    now = found.now
+    now = _told(loaded, papers)
     if seen != (now.soul.sha256, now.purpose.sha256):
         message = f"the constitution of `{agent_id}` has changed since you read it"
         raise Refused(message, "read it again, and accept what it says now")
     known = acceptance(ledger, agent_id)
     if known is not None and known.covers(now) and known.version == now.version and not more:
         return known
-    for raw in found.raw:  # the texts first: a row never names what nobody has
-        keep_text(state, raw)
+    _check_size(papers)
+    check_version(now.version)
+    for source in papers:  # the texts first: a row never names what nobody has
+        keep_text(state, source.raw)
     body = {
         "soul_sha256": now.soul.sha256,
         "purpose_sha256": now.purpose.sha256,
@@ -176,6 +169,28 @@ def accept(  # noqa: PLR0913, PLR0917 - an order has this many parts
         **(more or {}),
     }
     return _acceptance(ledger.append(NewEntry(kind=KIND, actor=actor, subject=agent_id, body=body)))
+
+
+def _check_size(papers: Papers) -> None:
+    """Raises Refused for a paper that no prompt should hold."""
+    for key, source in papers._asdict().items():
+        if len(source.raw) > LARGEST:
+            raise Refused(f"the {key} has {len(source.raw)} bytes; {LARGEST} are the most", "say it in fewer words")
+
+
+def check_version(version: str) -> None:
+    """Raises Refused for what is no version."""
+    if not (version.strip() and len(version) <= LONGEST_VERSION and version.isprintable()):
+        message = f"a version has 1 to {LONGEST_VERSION} characters, all of them printable"
+        raise Refused(message, "write a number such as 1.2.0, or a date")
+
+
+def check_reason(reason: str) -> None:
+    """Raises Refused for a reason that is too long, or that would do something to the terminal it is read on."""
+    control = any(unicodedata.category(each) == "Cc" and each not in "\n\t" for each in reason)
+    if len(reason) > LONGEST_REASON or control:
+        message = f"a reason has at most {LONGEST_REASON} characters, and no control characters"
+        raise Refused(message, "say why, in a sentence or two")
 
 
 def keep_text(state: Path, text: bytes) -> str:

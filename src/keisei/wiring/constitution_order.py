@@ -5,22 +5,26 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keisei.library.agent_edit import Mark, edits, next_mark, place, taken_back
-from keisei.library.document import parse
-from keisei.library.load import Loaded, load
-from keisei.library.shelf import Found
-from keisei.library.source import read_source
+from keisei.library.agent_edit import Mark, check_own, edits, next_mark, place, settle, take_back
+from keisei.library.catalog import Catalog, load_found
+from keisei.library.placement import ASIDE
 from keisei.records.agent import AgentFile
 from keisei.records.error import KeiseiError, Refused
-from keisei.wiring.constitution import Acceptance, Constitution, accept, acceptance, constitution, kept_text
+from keisei.wiring.constitution import (
+    Acceptance,
+    Constitution,
+    accept,
+    acceptance,
+    check_reason,
+    check_version,
+    constitution,
+    kept_text,
+)
 from keisei.wiring.constitution_proposal import Archive, Proposal, alone, check_open, hashes
+from keisei.wiring.identity import Agent, checked, fitting
 
-
-class Authored(NamedTuple):
-    """An agent's file, and what it says."""
-
-    found: Found
-    loaded: Loaded
+Seen = tuple[str, str]
+"""The sha256 of soul and purpose that an operator has read."""
 
 
 class Consent(NamedTuple):
@@ -33,68 +37,102 @@ class Consent(NamedTuple):
     anyway: bool = False
     """Even where the files changed since the proposal was made."""
     reason: str = ""
+    seen: Seen | None = None
+    """What was read; where something else would be accepted, nothing is. None for whatever it says."""
 
 
 class _Revision(NamedTuple):
     papers: dict[str, str]
     """Those that change, by `soul` and `purpose`."""
-    seen: tuple[str, str]
+    seen: Seen
     """The sha256 of what is accepted; files that say something else by then are not."""
     more: dict[str, Any]
     """What the row says beside."""
 
 
-def accept_proposal(agent: Authored, proposal: Proposal, archive: Archive, how: Consent) -> Acceptance:
-    """Write the papers and their mark into the agent's files, then the row. Raises KeiseiError; then nothing is new."""
+def accept_proposal(catalog: Catalog, agent: Agent, proposal: Proposal, archive: Archive, how: Consent) -> Acceptance:
+    """Write the papers and their mark into the agent's files, then the row. Raises KeiseiError; then nothing is new.
+
+    Where the files say already what it wants, as after a crash between files and row, only the row is missing.
+    """
+    _check(how)
     with alone(archive, proposal.agent_id):
         check_open(archive.ledger, proposal)
+        agent = _fresh(catalog, agent)
         now = constitution(agent.loaded)
-        if not proposal.fits(now) and not how.anyway:
+        revision = _revision(proposal, now, archive, how)
+        is_there = hashes(now) == revision.seen
+        if not (proposal.fits(now) or is_there or how.anyway):
             message = f"the constitution of `{proposal.agent_id}` has changed since proposal {proposal.seq} was made"
-            raise Refused(message, "`keisei constitution diff` shows what it would change; `--anyway` accepts it")
-        if not how.anyway:
-            _check_rest(proposal, now, archive)
-        papers = _texts(proposal, archive.state)
-        if now is None and len(papers) < len(hashes(now)):
-            raise Refused(f"proposal {proposal.seq} has one paper, and `{proposal.agent_id}` has none", "reject it")
-        more = {"proposal": proposal.seq, "reason": how.reason, "anyway": how.anyway}
-        stands, wanted = hashes(now), (proposal.soul_sha256, proposal.purpose_sha256)
-        seen = (wanted[0] or stands[0] or "", wanted[1] or stands[1] or "")
-        revision = _Revision(papers, seen, {name: each for name, each in more.items() if each})
+            raise Refused(message, "`keisei constitution diff --proposal` shows all of it; `--anyway` accepts it")
+        _check_rest(proposal, now, archive)
+        if is_there and how.version is None:
+            return accept(agent.loaded, revision.seen, archive.ledger, archive.state, how.actor, revision.more)
         return _written(agent, revision, archive, how)
 
 
-def accept_standing(agent: Authored, archive: Archive, how: Consent) -> Acceptance:
+def accept_standing(catalog: Catalog, agent: Agent, archive: Archive, how: Consent) -> Acceptance:
     """Accept what stands in the files; they get another mark only where a version is said. Raises KeiseiError."""
-    agent_id = agent.loaded.record.identity.agent_id
-    with alone(archive, agent_id):
+    _check(how)
+    with alone(archive, agent.found.name):
+        agent = _fresh(catalog, agent)
         more = {"reason": how.reason} if how.reason else {}
         soul, purpose = hashes(constitution(agent.loaded))
         seen = (soul or "", purpose or "")
+        _check_seen(seen, agent.found.name, how)
         if how.version is not None:
             return _written(agent, _Revision({}, seen, more), archive, how)
         return accept(agent.loaded, seen, archive.ledger, archive.state, how.actor, more)
 
 
+def _check(how: Consent) -> None:
+    """Raises Refused for words that no row and no file should hold."""
+    check_reason(how.reason)
+    if how.version is not None:
+        check_version(how.version)
+
+
+def _check_seen(accepted: Seen, agent_id: str, how: Consent) -> None:
+    """Raises Refused where it is not what was read."""
+    if how.seen is not None and how.seen != accepted:
+        message = f"the constitution of `{agent_id}` has changed since you read it"
+        raise Refused(message, "read it again, and accept what it says now")
+
+
+def _fresh(catalog: Catalog, agent: Agent) -> Agent:
+    """The agent as its files are now, while nobody else writes them. Raises AuthorError where its records disagree."""
+    if agent.found.layer.name == "project" and list(agent.found.path.parent.glob(f"{ASIDE}*")):
+        check_own(agent.found)
+        settle(agent.found)
+    return fitting(catalog, checked(Agent(agent.found, load_found("agent", agent.found))))
+
+
+def _revision(proposal: Proposal, now: Constitution | None, archive: Archive, how: Consent) -> _Revision:
+    """What is accepted with the proposal. Raises Refused where it is not whole, or not what was read."""
+    papers, stands = _texts(proposal, archive.state), hashes(now)
+    if now is None and len(papers) < len(stands):
+        raise Refused(f"proposal {proposal.seq} has one paper, and `{proposal.agent_id}` has none", "reject it")
+    seen = (proposal.soul_sha256 or stands[0] or "", proposal.purpose_sha256 or stands[1] or "")
+    _check_seen(seen, proposal.agent_id, how)
+    more = {"proposal": proposal.seq, "reason": how.reason, "anyway": how.anyway}
+    return _Revision(papers, seen, {name: each for name, each in more.items() if each})
+
+
 def _check_rest(proposal: Proposal, now: Constitution | None, archive: Archive) -> None:
-    """Raises Refused where a paper that stays is not the accepted one: nobody was shown it."""
+    """Raises Refused where a paper that stays is not the accepted one: it is accepted on its own, or not at all."""
     known = acceptance(archive.ledger, proposal.agent_id)
     if known is None or now is None:
         return
-    stays = [
-        (paper.path, paper.sha256 == accepted)
-        for paper, accepted, wanted in (
-            (now.soul, known.soul_sha256, proposal.soul_sha256),
-            (now.purpose, known.purpose_sha256, proposal.purpose_sha256),
-        )
-        if wanted is None
-    ]
-    for path, is_accepted in stays:
-        if not is_accepted:
-            message = (
-                f"`{path}` of `{proposal.agent_id}` is not the accepted text, and proposal {proposal.seq} leaves it"
+    for paper, accepted, wanted in (
+        (now.soul, known.soul_sha256, proposal.soul_sha256),
+        (now.purpose, known.purpose_sha256, proposal.purpose_sha256),
+    ):
+        if wanted is None and paper.sha256 != accepted:
+            whose = f"`{paper.path}` of `{proposal.agent_id}`"
+            message = f"{whose} is not the accepted text, and proposal {proposal.seq} leaves it"
+            raise Refused(
+                message, "`keisei constitution diff` shows the difference; put it back, or accept what stands first"
             )
-            raise Refused(message, "`keisei constitution diff` shows the difference; accept what stands first")
 
 
 def _texts(proposal: Proposal, state: Path) -> dict[str, str]:
@@ -110,22 +148,34 @@ def _texts(proposal: Proposal, state: Path) -> dict[str, str]:
     return texts
 
 
-def _written(agent: Authored, revision: _Revision, archive: Archive, how: Consent) -> Acceptance:
+def _written(agent: Agent, revision: _Revision, archive: Archive, how: Consent) -> Acceptance:
     """The files first, all of them or none; where the row cannot be written, they are put back."""
     found, loaded = agent
-    if found.layer.name != "project":
-        message = f"agent `{found.name}` stands in the layer `{found.layer.name}`, which this project does not write"
-        raise Refused(message, f"copy it to `.keisei/agents/{found.name}` of the project first")
+    check_own(found)
     file: AgentFile = loaded.record
     mark = next_mark(file.constitution.version if file.constitution else None, how.now)
+    before = _newest(agent, archive)
     files = edits(loaded, revision.papers, mark if how.version is None else Mark(how.version, how.now))
-    place(loaded, files)
     try:
-        fresh = load(parse(read_source(loaded.document.source.path)), "agent.file")
+        place(loaded, files)
+        fresh = load_found("agent", found)
         return accept(fresh, revision.seen, archive.ledger, archive.state, how.actor, revision.more)
-    except KeiseiError:
-        back = taken_back(files)
-        if back is not None:
-            with suppress(KeiseiError):
-                place(loaded, back)
+    except BaseException:  # also for who is interrupted: files without their row would hold, and nobody accepted them
+        with suppress(KeiseiError):
+            if not _is_answered(agent, archive, before):
+                take_back(loaded, files)
         raise
+
+
+def _is_answered(agent: Agent, archive: Archive, before: int | None) -> bool:
+    """Whether the row stands after all, as for who is interrupted just behind it; a store that is away has none."""
+    try:
+        return _newest(agent, archive) != before
+    except KeiseiError:
+        return False
+
+
+def _newest(agent: Agent, archive: Archive) -> int | None:
+    """The row of the newest acceptance; nobody else writes one meanwhile."""
+    known = acceptance(archive.ledger, agent.found.name)
+    return None if known is None else known.seq

@@ -20,16 +20,12 @@ from keisei.records.error import Refused
 from keisei.records.ledger import LedgerEntry
 from keisei.records.move import EntryQuery, NewEntry
 from keisei.wiring.constitution import KIND as ACCEPTED
-from keisei.wiring.constitution import Constitution, constitution, keep_text
+from keisei.wiring.constitution import LARGEST, Constitution, check_reason, constitution, keep_text
 from keisei.workspace.lock import KeyLocks
 
 PROPOSED: Final = "constitution_proposed"
 REJECTED: Final = "constitution_rejected"
 KINDS: Final = (PROPOSED, ACCEPTED, REJECTED)
-LARGEST: Final = 65_536
-"""Bytes of a paper that may be proposed; both stand in every prompt of the agent."""
-LONGEST: Final = 2000
-"""Characters of a reason."""
 MOST_OPEN: Final = 5
 """Proposals for one agent that may wait for an answer."""
 PAGE: Final = 500
@@ -180,8 +176,9 @@ def propose(loaded: Loaded, wish: Wish, archive: Archive, actor: str) -> Proposa
 
 def _wanted(agent_id: str, wish: Wish, now: Constitution | None) -> tuple[str | None, str | None]:
     """The hashes that are wanted, None for a paper that stays. Raises Refused."""
-    if not wish.reason.strip() or len(wish.reason) > LONGEST:
-        raise Refused(f"a proposal needs a reason of at most {LONGEST} characters", "say why, in a sentence or two")
+    if not wish.reason.strip():
+        raise Refused("a proposal needs a reason", "say why, in a sentence or two")
+    check_reason(wish.reason)
     stands, wanted = hashes(now), []
     for name, text, old in (("soul", wish.soul, stands[0]), ("purpose", wish.purpose, stands[1])):
         if text is not None:
@@ -229,7 +226,8 @@ def check_open(ledger: Ledger, proposal: Proposal) -> None:
 
 def reject(proposal: Proposal, reason: str, archive: Archive, actor: str) -> LedgerEntry:
     """Write that an operator does not want it. No file changes. Raises Refused where it has its answer."""
+    check_reason(reason)
     with alone(archive, proposal.agent_id):
         check_open(archive.ledger, proposal)
-        body = {"proposal": proposal.seq, "reason": reason[:LONGEST]}
+        body = {"proposal": proposal.seq, "reason": reason}
         return archive.ledger.append(NewEntry(kind=REJECTED, actor=actor, subject=proposal.agent_id, body=body))

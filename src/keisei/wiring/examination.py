@@ -9,6 +9,7 @@ import msgspec
 
 from keisei.engine.gather import task_file
 from keisei.engine.land import Proposal
+from keisei.engine.settle import sentence
 from keisei.engine.verify import finding_of
 from keisei.records.error import KeiseiError
 from keisei.records.finding import FindingRecord
@@ -25,6 +26,7 @@ from keisei.rules.evidence import Keys, keys_of
 from keisei.rules.landing import Grounds, Ruling, decide
 from keisei.rules.policy import Policy
 from keisei.rules.predicate.table import REPORT
+from keisei.rules.redact import Redactor
 from keisei.rules.report import spoken
 from keisei.wiring.execute import Hold
 from keisei.wiring.forks import RepositoryForks
@@ -75,6 +77,7 @@ class Examined(NamedTuple):
     """What was asked, as a digest."""
     elevated: tuple[str, ...] = ()
     ledger_row: str | None = None
+    """What the agent says for the ledger, as a row quotes it."""
 
 
 def examine(inquest: Inquest) -> Examined:
@@ -89,7 +92,7 @@ def examine(inquest: Inquest) -> Examined:
     returned, policy = returned_of(shop, inquest.keys), plan_of(inquest, spec)
     said = said_of(shop, inquest.keys)
     report = spoken(said)
-    row = report.value("ledger-row") if report is not None else None
+    row = sentence(report.value("ledger-row"), Redactor()) if report is not None else None
     if shop.yard is None or returned is None or returned.staged is None:
         findings = tuple(_unasked(inquest, planned, said) for planned in policy.verifies)
         return Examined(findings, returned=returned, elevated=policy.elevated, ledger_row=row)

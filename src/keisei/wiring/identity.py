@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from keisei.library.agent import check_agent, check_claims
+from keisei.library.agent import check_agent, check_claims, check_folder
 from keisei.library.catalog import Catalog
 from keisei.library.load import Loaded
 from keisei.library.shelf import Found
 from keisei.records.agent import AgentFile, AgentIdentity
 from keisei.records.atom_spec import AtomSpec
-from keisei.records.error import OperatorError
+from keisei.records.error import AuthorError, OperatorError
 from keisei.records.problem import Problem
 from keisei.records.profile import SubagentProfile
 from keisei.records.skill import SkillManifest
@@ -72,11 +72,31 @@ class Listing(NamedTuple):
 
 
 def agent_of(catalog: Catalog, name: str) -> Agent:
-    """The agent of that name. Raises OperatorError where there is none, AuthorError where its file is broken."""
+    """The agent of that name. Raises OperatorError where there is none, AuthorError where its file is broken.
+
+    A file that says it is another agent than its folder's is broken: whoever orders something for one agent never
+    orders it for another.
+    """
     found = catalog.found("agent", name)
     if found is None:
         raise catalog.missing("agent", name)
-    return Agent(found, catalog.loaded("agent", name))
+    return checked(Agent(found, catalog.loaded("agent", name)))
+
+
+def checked(agent: Agent) -> Agent:
+    """The same agent. Raises AuthorError for a file that is not its folder's."""
+    problems = list(check_folder(agent.found, agent.loaded))
+    if problems:
+        raise AuthorError(problems)
+    return agent
+
+
+def fitting(catalog: Catalog, agent: Agent) -> Agent:
+    """The same agent. Raises AuthorError where its records disagree, or another agent claims the same."""
+    errors = [each for each in misfits(catalog, agent) if each.severity == "error"]
+    if errors:
+        raise AuthorError(errors)
+    return agent
 
 
 def misfits(catalog: Catalog, agent: Agent) -> Iterator[Problem]:
@@ -130,7 +150,8 @@ def _is_web(url: str) -> bool:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and url.isprintable() and " " not in url
+    is_plain = url.isprintable() and " " not in url and "@" not in parts.netloc  # no password is published
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and is_plain
 
 
 def _profile(catalog: Catalog, name: str) -> SubagentProfile:

@@ -25,7 +25,7 @@ from keisei.records.project import IdentityLookup
 from keisei.rules.identity import same_address
 from keisei.rules.identity_lookup import moment_in, name_in, url_fault, url_of
 from keisei.rules.sensor import is_deep
-from keisei.rules.wallet.address import parse_address
+from keisei.rules.wallet.address import SEGWIT, parse_address
 from keisei.sandbox.http import call
 from keisei.sandbox.stream import Name
 from keisei.wiring.store import make_folder
@@ -63,25 +63,22 @@ def address_of(file: AgentFile) -> str | None:
         return file.identity.external_name.wallet_ref
     for wallet in file.wallets:
         with suppress(ValueError):
-            if wallet.chain == "bitcoin" and parse_address("bitcoin", wallet.network, wallet.address).kind in (
-                "p2wpkh",
-                "p2wsh",
-                "p2tr",
-            ):
+            if wallet.chain == "bitcoin" and parse_address("bitcoin", wallet.network, wallet.address).kind in SEGWIT:
                 return wallet.address
     return None
 
 
-def kept(state: Path, file: AgentFile) -> Registered | None:
-    """What was answered last of the agent's address; None where nothing is kept. Asks nobody."""
+def kept(state: Path, file: AgentFile, lookup: IdentityLookup | None) -> Registered | None:
+    """What this lookup answered last of the agent's address; None where nothing is kept. Asks nobody."""
     address = address_of(file)
-    if address is None:
+    if address is None or lookup is None:
         return None
     try:
         found = msgspec.json.decode(read_raw(_path(state, address)), type=Registered)
     except (AuthorError, msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return found if same_address(found.address) == same_address(address) else None
+    is_ours = same_address(found.address) == same_address(address) and found.asked == lookup.url
+    return found if is_ours else None
 
 
 def resolve(
@@ -98,8 +95,8 @@ def resolve(
         raise OperatorError(f"agent `{agent_id}` has no segwit address to ask for", "write it as `[[wallets]]`")
     if (fault := url_fault(lookup.url)) is not None:
         raise OperatorError(f"the address of the lookup cannot be asked: {fault}", HINT)
-    known = kept(state, file)
-    if known is not None and not refresh and known.asked == lookup.url and _is_fresh(known, lookup, now):
+    known = kept(state, file, lookup)
+    if known is not None and not refresh and _is_fresh(known, lookup, now):
         return known
     return _keep(state, _asked(lookup, address, now))
 

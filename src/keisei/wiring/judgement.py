@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from keisei.engine.attempt import Judged
 from keisei.engine.gather import task_file
+from keisei.engine.settle import sentence
 from keisei.engine.verify import LINE, Case, verify
 from keisei.engine.workflow import state_of
 from keisei.records.artifact import ArtifactRecord
@@ -84,7 +85,7 @@ def judged(
         questions=claim.questions,
         proposal=held.proposed(findings, claim, escalation) if held is not None and accepted else None,
         elevated=file.elevate.capabilities if file is not None and file.elevate is not None else (),
-        elevated_because=file.elevate.reason if file is not None and file.elevate is not None else None,
+        elevated_because=sentence(file.elevate.reason, Redactor(secrets)) if file and file.elevate else None,
         ledger_row=held.examined.ledger_row if held is not None else None,
     )
 

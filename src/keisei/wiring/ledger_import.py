@@ -20,10 +20,12 @@ from keisei.engine.ports import Ledger
 from keisei.records.error import OperatorError, WorldFault
 from keisei.records.move import LedgerCheckpoint, LedgerRestoration, LedgerRow, TreeNode
 from keisei.records.problem import printable
+from keisei.rules.checkpoint import Unfit, body_of, read_checkpoint
 from keisei.rules.ledger import LARGEST_CONTENT, Chain
 from keisei.rules.ledger_walk import Misfit, Walk, due
-from keisei.rules.note import CheckpointBody, parse_checkpoint, signers_of, split_note
+from keisei.rules.note import CheckpointBody
 from keisei.wiring.ledger_export import FORMAT
+from keisei.wiring.ledger_kept import introduced, origin_of
 
 LONGEST: Final = 8 * LARGEST_CONTENT
 """Bytes of a line: the largest row there can be, every character of it escaped."""
@@ -81,7 +83,11 @@ class _Proved(NamedTuple):
 
 
 def import_ledger(ledger: Ledger, origin: str, path: Path) -> Imported:
-    """Take a file in. Raises OperatorError, with nothing written, for one that does not hold or does not go on here."""
+    """Take a file in. Raises OperatorError, with nothing written, for one that does not hold or does not go on here.
+
+    The origin is the project's; a ledger that was signed has kept the one it had then.
+    """
+    origin = origin_of(introduced(ledger), origin)
     with _opened(path) as file:
         try:
             proved = _proved(file, origin)
@@ -213,8 +219,8 @@ def _row(line: Line) -> LedgerRow:
 
 def _body(note: str, head: Head) -> CheckpointBody:
     try:
-        body = parse_checkpoint(split_note(note)[0])
-    except ValueError as error:
+        body = body_of(note)
+    except Unfit as error:
         raise Bad(f"a checkpoint of it is none: {error}") from error
     if body.origin != head.origin or not 0 < body.size <= head.size:
         raise Bad(f"its checkpoint of {body.size} rows of `{printable(body.origin[:100])}` is not of this ledger")
@@ -225,11 +231,9 @@ def _check_signed(note: str, body: CheckpointBody, walk: Walk) -> None:
     if walk.roots[body.size] != body.root:
         raise Bad(f"its checkpoint of {body.size} rows does not fit the rows")
     try:
-        signers = signers_of(note, [each.key for each in walk.keys if each.seq <= body.size])
-    except ValueError as error:
+        read_checkpoint(note, body.origin, walk.keys)
+    except Unfit as error:
         raise Bad(f"its checkpoint of {body.size} rows: {error}") from error
-    if len(signers) != len(split_note(note)[1]):
-        raise Bad(f"its checkpoint of {body.size} rows is not signed by a key that the ledger introduces before it")
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

@@ -8,7 +8,9 @@ from keisei.records.beside import Beside
 from keisei.records.move import NewEntry
 from keisei.rules.agent_id import fault
 from keisei.rules.canonical import LARGEST, canonical
-from keisei.rules.ledger_agent import COST, FORKED, MICRO, MOVES
+from keisei.rules.ledger_agent import COST, FORKED, LATEST, MICRO, MOVES
+from keisei.rules.ledger_redact import cleaned, is_secret, marked
+from keisei.rules.redact import Redactor
 from keisei.store.foreign import Row
 
 LONGEST: Final = 10_000
@@ -31,6 +33,10 @@ ENDS: Final = {
     "rejected": ("agent_rejected",),
 }
 """The rows that lead to a status, by it; one that runs has none."""
+END: Final = ("summary", "finished_ts", "outcome", "stubs_count", "escalation_depth")
+"""Columns that the rows of an end tell."""
+NAMES: Final = ("provider", "model")
+"""Columns that the row of a cost tells besides its numbers."""
 
 
 class TakenOver(NamedTuple):
@@ -41,7 +47,7 @@ class TakenOver(NamedTuple):
     agents: int
     """That are told of now."""
     left_out: list[tuple[str, str]]
-    """Those that are not, by id, and why."""
+    """By the id of an agent what is not told of it, and why: all of it, or a column."""
 
 
 def take_over_agents(store: Store, agents: list[Row], actor: str) -> TakenOver:
@@ -56,6 +62,7 @@ def take_over_agents(store: Store, agents: list[Row], actor: str) -> TakenOver:
             left_out.append((str(agent["id"])[:100], why))
             continue
         told += 1
+        left_out += [(str(agent["id"]), why) for why in (*_losses(agent), *_redacted(rows))]
         new += [row for row in rows if (row.kind, row.subject, canonical(row.body)) not in known]
     if new:
         store.restore([], Beside(ledger=tuple(new)))
@@ -78,9 +85,33 @@ def _fault(agent: Row) -> str | None:
         return "it has no id"
     if (why := fault(agent["id"])) is not None:
         return f"the id {why}"
+    if is_secret(agent["id"], Redactor()):
+        return "the id looks like a secret"
     if agent["status"] not in ("running", *ENDS):
         return f"its status is `{str(agent['status'])[:100]}`"
     return None
+
+
+def _losses(agent: Row) -> Iterator[str]:
+    """What no row tells of an agent, a part of a sentence each; what is empty is nothing."""
+    for name, value in agent.items():
+        if name in ("id", "status") or value is None or value == "":
+            continue
+        if name in END and agent["status"] == "running":
+            yield f"{name}, for it still runs"
+        elif name in NAMES and not _is_paid(agent):
+            yield f"{name}, for nothing says what it has cost"
+        elif isinstance(value, str):
+            if len(value) > LONGEST:
+                yield f"{name} beyond its first {LONGEST} of {len(value)} characters"
+        elif not _fits(value) or (name == "cost_cents" and value * MICRO > LARGEST):
+            yield f"{name}, which is {str(value)[:100]}"
+        elif name in ("started_ts", "finished_ts") and not 0 < value <= LATEST:
+            yield f"{name} as a time, which {str(value)[:100]} is not"
+
+
+def _redacted(rows: list[NewEntry]) -> list[str]:
+    return [f"what looks like a secret in {name}" for row in rows for name in marked(row.body)]
 
 
 def _other(fork: NewEntry, forks: dict[str, bytes]) -> str | None:
@@ -97,15 +128,21 @@ def _entries(agent: Row, actor: str) -> Iterator[NewEntry]:
     for kind in kinds:
         word = "summary" if kind == "agent_done" else "reason"
         named = {word: agent["summary"]} if kind == kinds[0] else {}
-        end = ("finished_ts", "outcome", "stubs_count", "escalation_depth")
-        yield _row(kind, subject, actor, {**named, **_original(agent, *end)})
-    micro = agent["cost_micro_cents"]
-    if not isinstance(micro, int) and isinstance(agent["cost_cents"], int):
-        micro = agent["cost_cents"] * MICRO
-    counts = {"cost_micro_cents": micro, "tokens_in": agent["tokens_in"], "tokens_out": agent["tokens_out"]}
-    if any(isinstance(value, int) and value > 0 for value in counts.values()):
-        names = {"provider": agent["provider"], "model": agent["model"]}
-        yield _row(COST, subject, actor, {**counts, **names})
+        yield _row(kind, subject, actor, {**named, **_original(agent, *END[1:])})
+    if _is_paid(agent):
+        yield _row(COST, subject, actor, {**_counts(agent), **{name: agent[name] for name in NAMES}})
+
+
+def _is_paid(agent: Row) -> bool:
+    """Whether it says what it has cost."""
+    return any(_fits(value) and value > 0 for value in _counts(agent).values())
+
+
+def _counts(agent: Row) -> dict[str, Any]:
+    micro, cents = agent["cost_micro_cents"], agent["cost_cents"]
+    if not _fits(micro) and isinstance(cents, int):
+        micro = cents * MICRO
+    return {"cost_micro_cents": micro, "tokens_in": agent["tokens_in"], "tokens_out": agent["tokens_out"]}
 
 
 def _original(agent: Row, *columns: str) -> dict[str, Any]:
@@ -117,7 +154,7 @@ def _original(agent: Row, *columns: str) -> dict[str, Any]:
 def _row(kind: str, subject: str, actor: str, body: dict[str, Any]) -> NewEntry:
     fitting = {name: value[:LONGEST] if isinstance(value, str) else value for name, value in body.items()}
     told = {name: value for name, value in fitting.items() if isinstance(value, dict) or _fits(value)}
-    return NewEntry(kind=kind, subject=subject, actor=actor, body=told, source="manual")
+    return NewEntry(kind=kind, subject=subject, actor=actor, body=cleaned(told, Redactor()), source="manual")
 
 
 def _fits(value: object) -> bool:

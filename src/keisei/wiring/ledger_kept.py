@@ -1,21 +1,26 @@
-"""Checkpoints of a ledger, wherever they are kept: the table, the state folder, the repository."""
+"""What is kept of a ledger beside its rows: its keys and its name, and checkpoints in folder and repository."""
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from keisei.records.error import OperatorError
-from keisei.rules.note import parse_checkpoint, split_note
-from keisei.workspace.checkpoint import FILE, LARGEST, common_dir_of, tip_of
-from keisei.workspace.git import asked, shared
+from keisei.engine.ports import Ledger
+from keisei.records.error import KeiseiError, OperatorError
+from keisei.records.move import EntryQuery
+from keisei.rules.checkpoint import size_of
+from keisei.rules.ledger_walk import INTRODUCED, Introduced
+from keisei.rules.note import parse_vkey
+from keisei.workspace.checkpoint import FILE, LARGEST, MOST, REF, common_dir_of, damage_of, history, tip_of
 
 OWN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 TABLE: Final = "the table"
 FOLDER: Final = "the state folder"
 REPOSITORY: Final = "the repository"
-"""The one place where ledgers of other projects may have theirs."""
+"""The one place where others may have theirs."""
 GIVEN: Final = "the one that was given"
+PAGE: Final = 1000
 
 
 class Kept(NamedTuple):
@@ -40,22 +45,54 @@ class Kept(NamedTuple):
         return told if self.where == TABLE else f"{told} in {self.where}"
 
 
-def size_of(note: str) -> int | None:
-    """How many rows a note is of; None where it is no checkpoint."""
-    try:
-        return parse_checkpoint(split_note(note)[0]).size
-    except ValueError:
-        return None
+class Outside(NamedTuple):
+    """Checkpoints outside of the database."""
+
+    kept: list[Kept]
+    """Each, whoever made it."""
+    is_repository: bool
+    """There is a repository that should have them."""
+    told: tuple[str, ...] = ()
+    """What could not be read of it, a sentence each."""
 
 
-def kept_outside(state: Path | None, repository: Path | None) -> list[Kept]:
-    """Every checkpoint outside of the database. Raises OperatorError, WorldFault where a place cannot be read."""
+def introduced(ledger: Ledger) -> list[Introduced]:
+    """The keys that the engine's rows tell of, in order. Raises OperatorError where such a row cannot be read."""
+    found, before = list[Introduced](), None
+    while True:
+        page = ledger.find_entries(EntryQuery(before=before, kind=INTRODUCED, source="engine", limit=PAGE))
+        for entry in page:
+            try:
+                found.append(Introduced(entry.seq, parse_vkey(entry.body["vkey"])))
+            except (ValueError, KeyError, AttributeError):  # a row that tells of something else
+                continue
+        if len(page) < PAGE:
+            return found[::-1]
+        before = page[-1].seq
+
+
+def origin_of(keys: Sequence[Introduced], project: str) -> str:
+    """What a ledger is called: what it was when it was first signed, else as its project is called now."""
+    return keys[0].key.name if keys else project
+
+
+def kept_outside(state: Path | None, repository: Path | None) -> Outside:
+    """Every checkpoint outside of the database. Raises OperatorError for a state folder that cannot be read."""
     found = []
     if state is not None and (note := kept_file(state / FILE)) is not None:
         found.append(Kept(FOLDER, None, note))
-    if repository is not None:
-        found += [Kept(REPOSITORY, None, note) for note in published(repository)]
-    return found
+    if repository is None:
+        return Outside(found, is_repository=False)
+    try:
+        common_dir = common_dir_of(repository)
+        if common_dir is None:
+            why = damage_of(repository)
+            damage = () if why is None else (f"the repository cannot be read: {why}",)
+            return Outside(found, why is not None, damage)
+        notes, told = _published(common_dir)
+    except KeiseiError as error:
+        return Outside(found, is_repository=True, told=(f"the repository cannot be read: {error.message}",))
+    return Outside(found + [Kept(REPOSITORY, None, each) for each in notes], is_repository=True, told=told)
 
 
 def kept_file(path: Path) -> str | None:
@@ -76,30 +113,15 @@ def kept_file(path: Path) -> str | None:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def published(repository: Path) -> list[str]:
-    """The notes in the history of the reference, oldest first; none outside of a repository. Raises WorldFault."""
-    common_dir = common_dir_of(repository)
-    tip = None if common_dir is None else tip_of(common_dir)
-    if common_dir is None or tip is None:
-        return []
-    listed = asked(("rev-list", "--first-parent", "--reverse", tip), {"GIT_DIR": common_dir}, common_dir)
-    commits = listed.out.split() if listed.code == 0 else []  # what is no commit is none of ours
-    asks = b"".join(b"%s:%s\n" % (commit, FILE.encode()) for commit in commits)
-    return _notes(shared(common_dir, "cat-file", "--batch", "--buffer", given=[asks]), len(commits))
-
-
-def _notes(told: bytes, count: int) -> list[str]:
-    """What git said of so many objects: a line each, and the bytes of those that are files."""
-    notes, place = list[str](), 0
-    for _ in range(count):
-        end = told.index(b"\n", place)
-        words = told[place:end].split()
-        place = end + 1
-        if len(words) != 3 or words[1] != b"blob":  # noqa: PLR2004 - name, type, size; a commit of somebody else's
-            place += int(words[2]) + 1 if len(words) == 3 else 0  # noqa: PLR2004 - likewise
-            notes.append("")
-            continue
-        size = int(words[2])
-        notes.append(told[place : place + min(size, LARGEST)].decode("utf-8", "surrogateescape"))
-        place += size + 1
-    return notes
+def _published(common_dir: str) -> tuple[list[str], tuple[str, ...]]:
+    """The notes in the history of the reference, oldest first, and what is wrong with it. Raises KeiseiError."""
+    tip = tip_of(common_dir)
+    if tip is None:
+        return [], ()
+    found = history(common_dir, tip)
+    told = []
+    if found.breaks_off:
+        told.append(f"the history of `{REF}` breaks off: it is no commit, or objects of it are missing; `git fsck`")
+    if len(found.commits) >= MOST:
+        told.append(f"only the newest {MOST} commits of `{REF}` were read")
+    return [each.note for each in reversed(found.commits) if each.note is not None], tuple(told)

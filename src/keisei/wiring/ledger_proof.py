@@ -1,13 +1,15 @@
 """Proofs of a ledger: that a row is in it, and that it only grew, each with the checkpoint that somebody signed."""
 
 import base64
+from collections.abc import Sequence
 from typing import Any, Final
 
 from keisei.engine.ports import Ledger
 from keisei.records.error import OperatorError
 from keisei.records.move import LedgerCheckpoint
+from keisei.rules.checkpoint import Unfit, read_checkpoint
 from keisei.rules.ledger import leaf_hash
-from keisei.rules.note import parse_checkpoint, split_note
+from keisei.rules.ledger_walk import Introduced
 from keisei.rules.tree import (
     Subtree,
     consistency_path,
@@ -16,6 +18,7 @@ from keisei.rules.tree import (
     verify_consistency,
     verify_inclusion,
 )
+from keisei.wiring.ledger_kept import introduced, origin_of
 from keisei.wiring.ledger_tree import subtree
 
 PROOF: Final = "keisei-proof/v1"
@@ -26,7 +29,9 @@ CHANGED: Final = "`kei-ledger verify` tells where it does not hold"
 def inclusion(ledger: Ledger, origin: str, seq: int, size: int | None = None) -> dict[str, Any]:
     """That a row stands in its place of a ledger of that size; of the newest checkpoint where none is named.
 
-    Raises OperatorError for a row or a size that is not there, and where the ledger was changed.
+    The origin is the project's; a ledger that was signed has kept the one it had then. No note is handed out that a key
+    of the ledger has not signed. Raises OperatorError for a row or a size that is not there, and where the ledger was
+    changed.
     """
     length = ledger.size()
     if not 1 <= seq <= length:
@@ -35,8 +40,9 @@ def inclusion(ledger: Ledger, origin: str, seq: int, size: int | None = None) ->
         raise OperatorError(f"row {seq} is in no ledger of {size} rows", f"name a size from {seq} to {length}")
     checkpoint = _of_size(ledger, size) if size is not None else _newest(ledger, seq, length)
     size = size if size is not None else checkpoint.size if checkpoint is not None else length
-    row, tree = ledger.row(seq), subtree(ledger)
-    root = _root(size, tree, checkpoint)
+    row, tree, keys = ledger.row(seq), subtree(ledger), introduced(ledger)
+    origin = origin_of(keys, origin)
+    root = _root(size, tree, checkpoint, origin, keys)
     leaf = leaf_hash(row.content) if row is not None else b""
     path = inclusion_path(seq - 1, size, tree)
     if row is None or not verify_inclusion(leaf, seq - 1, size, path, root):
@@ -67,8 +73,10 @@ def consistency(ledger: Ledger, origin: str, old: int, new: int | None = None) -
         raise OperatorError(f"the ledger did not grow from {old} to {new} rows", f"name a size from {old} to {length}")
     checkpoint = _of_size(ledger, new) if new is not None else _newest(ledger, old, length)
     new = new if new is not None else checkpoint.size if checkpoint is not None else length
-    tree = subtree(ledger)
-    old_root, new_root = _root(old, tree, _of_size(ledger, old)), _root(new, tree, checkpoint)
+    tree, keys = subtree(ledger), introduced(ledger)
+    origin = origin_of(keys, origin)
+    old_root = _root(old, tree, _of_size(ledger, old), origin, keys)
+    new_root = _root(new, tree, checkpoint, origin, keys)
     path = consistency_path(old, new, tree)
     if not verify_consistency(old, old_root, new, new_root, path):
         raise OperatorError("the ledger was changed: it cannot be proved that it only grew", CHANGED)
@@ -102,14 +110,17 @@ def _of_size(ledger: Ledger, size: int) -> LedgerCheckpoint | None:
     return next((each for each in ledger.checkpoints(size - 1, 1) if each.size == size), None)
 
 
-def _root(size: int, tree: Subtree, checkpoint: LedgerCheckpoint | None) -> bytes:
+def _root(
+    size: int, tree: Subtree, checkpoint: LedgerCheckpoint | None, origin: str, keys: Sequence[Introduced]
+) -> bytes:
+    """The root, which is what a checkpoint of that size says, and a key of the ledger has signed."""
     root = root_of(size, tree)
-    if checkpoint is not None:
-        try:
-            body = parse_checkpoint(split_note(checkpoint.note)[0])
-            holds = (body.size, body.root) == (size, root)
-        except ValueError:
-            holds = False
-        if not holds:
-            raise OperatorError(f"the ledger does not fit its checkpoint of {checkpoint.size} rows", CHANGED)
+    if checkpoint is None:
+        return root
+    try:
+        body = read_checkpoint(checkpoint.note, origin, keys).body
+    except Unfit as error:
+        raise OperatorError(f"the ledger's checkpoint of {checkpoint.size} rows: {error}", CHANGED) from error
+    if (body.size, body.root) != (size, root):
+        raise OperatorError(f"the ledger does not fit its checkpoint of {checkpoint.size} rows", CHANGED)
     return root

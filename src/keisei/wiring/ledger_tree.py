@@ -1,7 +1,8 @@
 """The ledger's tree as a store has it: perfect subtrees from what is kept, and from leaf hashes where nothing is.
 
 Of every 256 neighbours the hash over them is kept, and so on up, so that a root or a proof reads some hundred hashes
-beside any number of rows. What is kept is trusted here; `keisei ledger verify` holds every bit of it against the rows.
+beside any number of rows. What is kept is trusted here: a checkpoint holds a block or two against the rows, and
+`keisei ledger verify` every bit.
 """
 
 from collections.abc import Sequence
@@ -10,13 +11,13 @@ from typing import Final, NoReturn
 from keisei.engine.ports import Ledger
 from keisei.records.error import OperatorError
 from keisei.records.move import TreeNode
+from keisei.rules.ledger_walk import BLOCK, LEVELS
 from keisei.rules.tree import Subtree, node_hash
 
-STEP: Final = 8
+STEP: Final = LEVELS[0]
 """Levels between those that are kept."""
-TOP: Final = 32
-LEVELS: Final = tuple(range(STEP, TOP + 1, STEP))
-WIDTH: Final = 1 << STEP
+TOP: Final = LEVELS[-1]
+WIDTH: Final = BLOCK
 
 
 def subtree(store: Ledger) -> Subtree:
@@ -34,6 +35,24 @@ def fill(store: Ledger, size: int, hashes: Subtree) -> list[TreeNode]:
         places = range(_kept(store, level, size >> level), size >> level)
         nodes += [TreeNode(level=level, index=index, hash=hashes(level, index)) for index in places]
     return nodes
+
+
+def fits(store: Ledger, index: int, leaves: Sequence[bytes]) -> bool:
+    """Whether what is kept over a block of 256 rows, up to the top, is what these leaf hashes make of it.
+
+    Raises as `subtree` does.
+    """
+    hashes, found = subtree(store), _over(leaves)
+    for level in LEVELS:
+        if hashes(level, index) != found:
+            return False
+        first = index - index % WIDTH
+        above = store.tree_nodes(level + STEP, index // WIDTH, 1) if level < TOP else []
+        if not above or above[0].index != index // WIDTH:
+            return True  # nothing is kept over it
+        found = _over([found if each == index else hashes(level, each) for each in range(first, first + WIDTH)])
+        index //= WIDTH
+    return True
 
 
 def _kept(store: Ledger, level: int, count: int) -> int:

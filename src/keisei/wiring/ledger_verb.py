@@ -12,17 +12,11 @@ from keisei.contracts.check import data_of
 from keisei.records.error import OperatorError
 from keisei.records.ledger import LedgerEntry
 from keisei.rules.ledger_agent import LedgerAgent, tree
+from keisei.rules.ledger_redact import marked
 from keisei.wiring.agency import Agency
-from keisei.wiring.ledger_agents import (
-    Speaker,
-    agent_data,
-    end,
-    every_agent,
-    fork,
-    may_tell,
-    one_agent,
-    record_cost,
-)
+from keisei.wiring.ledger_agents import agent_data, cost_of, end, fork, may_tell, one_agent, record_cost
+from keisei.wiring.ledger_attempt import known_agents, speaker_of
+from keisei.wiring.signing import origin
 from keisei.wiring.verb_error import VerbError, as_code
 
 CENT: Final = 1_000_000
@@ -36,13 +30,13 @@ LONGEST: Final = 65_536
 def forked(agency: Agency, given: Mapping[str, Any], call: str) -> dict[str, Any]:
     """Write that an agent was forked. Raises VerbError."""
     told = {name: value for name, value in given.items() if name != "agent_id"}
-    return _row(fork(agency.store, _speaker(agency, call), given["agent_id"], told))
+    return _row(fork(agency.store, speaker_of(agency, call), given["agent_id"], told))
 
 
 def ended(agency: Agency, kind: str, given: Mapping[str, Any], call: str) -> dict[str, Any]:
     """Write how an agent ended. Raises VerbError."""
     words = {name: value for name, value in given.items() if name != "agent_id"}
-    return _row(end(agency.store, _speaker(agency, call), given["agent_id"], kind, words))
+    return _row(end(agency.store, speaker_of(agency, call), given["agent_id"], kind, words))
 
 
 def cost(agency: Agency, given: Mapping[str, Any], call: str) -> dict[str, Any]:
@@ -50,16 +44,14 @@ def cost(agency: Agency, given: Mapping[str, Any], call: str) -> dict[str, Any]:
     told = {name: value for name, value in given.items() if name not in ("agent_id", "cents", "micro_cents")}
     micro_cents = int(given.get("cents", 0)) * CENT + int(given.get("micro_cents", 0))
     body = {"cost_micro_cents": micro_cents, **told}
-    row = record_cost(agency.store, _speaker(agency, call), given["agent_id"], body)
-    found = one_agent(agency.store, given["agent_id"])
-    total = None if found is None else agent_data(found[0])["cost"]
-    return {**_row(row), "total": total}
+    row = record_cost(agency.store, speaker_of(agency, call), given["agent_id"], body)
+    return {**_row(row), "total": to_builtins(cost_of(agency.store, given["agent_id"]))}
 
 
 def listed(agency: Agency, given: Mapping[str, Any]) -> dict[str, Any]:
     """A page of agents, the newest first. Raises VerbError."""
     before, limit, status = given.get("before"), int(given.get("limit", 50)), given.get("status")
-    found = sorted(_known(agency).values(), key=lambda agent: agent.row, reverse=True)
+    found = sorted(known_agents(agency).values(), key=lambda agent: agent.row, reverse=True)
     behind = [each for each in found if status in (None, each.status) and (before is None or each.row < before)]
     page = behind[:limit]
     return {"agents": list(map(agent_data, page)), "next": page[-1].row if len(behind) > limit else None}
@@ -67,7 +59,7 @@ def listed(agency: Agency, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def drawn(agency: Agency, given: Mapping[str, Any]) -> dict[str, Any]:
     """Agents, each in front of those it forked, with how deep it stands. Raises VerbError."""
-    agents, root, limit = _known(agency), given.get("agent_id"), int(given.get("limit", 500))
+    agents, root, limit = known_agents(agency), given.get("agent_id"), int(given.get("limit", 500))
     if root is not None and root not in agents:
         raise _unknown(agency, root)
     lines = tree(agents, root)
@@ -77,7 +69,7 @@ def drawn(agency: Agency, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def shown(agency: Agency, given: Mapping[str, Any]) -> dict[str, Any]:
     """An agent with the newest rows about it, or one row. Raises VerbError."""
-    speaker = _speaker(agency)
+    speaker = speaker_of(agency)
     if (seq := given.get("seq")) is not None:
         if speaker.caller is not None:
             raise VerbError("NotAllowed", "inside an attempt rows are told by agent", "give `agent_id` instead")
@@ -99,7 +91,7 @@ def verified(agency: Agency, given: Mapping[str, Any]) -> dict[str, Any]:
 
     _outside(agency)
     home = agency.home
-    asked = Asked(origin=f"keisei/{home.name}", state=home.folder, repository=home.root, head=given.get("head"))
+    asked = Asked(origin=origin(home.name), state=home.folder, repository=home.root, head=given.get("head"))
     told: dict[str, Any] = to_builtins(verify(agency.store, asked))
     return told
 
@@ -115,7 +107,7 @@ def proved(agency: Agency, given: Mapping[str, Any]) -> dict[str, Any]:
             "UnknownRow", f"the ledger has {length} rows: none of that number stands in a tree of that size"
         )
     with as_code("BrokenLedger", OperatorError):
-        return inclusion(agency.store, f"keisei/{agency.home.name}", seq, None if size is None else int(size))
+        return inclusion(agency.store, origin(agency.home.name), seq, None if size is None else int(size))
 
 
 def _outside(agency: Agency) -> None:
@@ -123,26 +115,17 @@ def _outside(agency: Agency) -> None:
         raise VerbError("NotAllowed", "inside an attempt the ledger is neither verified nor proved")
 
 
-def _speaker(agency: Agency, call: str | None = None) -> Speaker:
-    """Who asks. Raises VerbError for an attempt that is over."""
-    agency.own_task()
-    return Speaker(agency.actor, agency.caller, call)
-
-
-def _known(agency: Agency) -> dict[str, LedgerAgent]:
-    """Agents that whoever asks may know of."""
-    speaker = _speaker(agency)
-    return {name: agent for name, agent in every_agent(agency.store).items() if may_tell(agent, speaker)}
-
-
 def _unknown(agency: Agency, agent_id: str) -> VerbError:
     if agency.caller is not None:
-        return VerbError("NotAllowed", f"agent `{agent_id}` is not this attempt's own, nor one it forked")
+        why = f"agent `{agent_id}` is not this attempt's own, nor one it forked"
+        return VerbError("NotAllowed", why, "kei-ledger::list tells those that are")
     return VerbError("UnknownAgent", f"no agent has the id `{agent_id}`", "kei-ledger::list tells all")
 
 
 def _row(row: LedgerEntry) -> dict[str, Any]:
-    return {"agent_id": row.subject, "row": row.seq, "leaf_hash": row.leaf_hash}
+    redacted = marked(row.body)
+    told = {"agent_id": row.subject, "row": row.seq, "leaf_hash": row.leaf_hash}
+    return {**told, "redacted": list(redacted)} if redacted else told
 
 
 def _brief(agent: LedgerAgent) -> dict[str, Any]:

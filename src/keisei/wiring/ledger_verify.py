@@ -1,18 +1,25 @@
 """Whether a ledger holds: its chain, its tree, and every checkpoint that is kept of it, in one pass over the rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
 from keisei.engine.ports import Ledger
-from keisei.records.move import TreeNode
+from keisei.records.error import OperatorError
+from keisei.records.move import TreeNode, UnsealedRows
+from keisei.rules.checkpoint import size_of
 from keisei.rules.ledger_walk import LEVELS, Tell, Walk, first_unfit
-from keisei.rules.note import CheckpointBody, VerifierKey, parse_checkpoint, signers_of, split_note
-from keisei.wiring.ledger_kept import FOLDER, GIVEN, REPOSITORY, TABLE, Kept, kept_outside, size_of
+from keisei.rules.note import VerifierKey, key_id, parse_vkey
+from keisei.wiring.ledger_kept import GIVEN, TABLE, Kept, kept_outside, origin_of
+from keisei.wiring.ledger_trial import CheckpointCount, KeyCount, Known, Trial
+from keisei.wiring.signing import known_vkey
 
-CUT: Final = "rows were cut off the end"
+LATE: Final = timedelta(seconds=60)
+"""How long a row may wait for its seal; a sealer comes every second."""
 
 
 class BrokenPlace(Struct, frozen=True, kw_only=True):
@@ -22,17 +29,6 @@ class BrokenPlace(Struct, frozen=True, kw_only=True):
     """The first row that does not; None where a checkpoint or a node of the tree does not."""
     why: str
     """What is wrong, in a sentence."""
-
-
-class CheckpointCount(Struct, frozen=True, kw_only=True):
-    """What checkpoints were looked at."""
-
-    checked: int = 0
-    """That are the root of the rows they are of."""
-    signed: int = 0
-    """Of these, with the signature of a key that is known."""
-    newest: int | None = None
-    """How many rows the newest is of."""
 
 
 class Verification(Struct, frozen=True, kw_only=True):
@@ -52,8 +48,16 @@ class Verification(Struct, frozen=True, kw_only=True):
     """The first place that does not hold."""
     kept_head_found: bool | None
     """Whether a head that was given is in the chain; None where none was."""
+    origin: str
+    """What it is called: as it was when it was first signed."""
+    unsigned: int
+    """Rows behind the newest checkpoint."""
     checkpoints: CheckpointCount
     """Checkpoints, in the table, the state folder and the repository."""
+    keys: tuple[KeyCount, ...]
+    """Keys that the ledger introduces or that were given, and what each has signed."""
+    told: tuple[str, ...]
+    """What nothing breaks by and somebody should know, a sentence each."""
     tree_nodes: int
     """Kept subtrees that were checked."""
 
@@ -62,7 +66,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     """What a ledger is held against, besides itself."""
 
     origin: str
-    """What it is called in its checkpoints."""
+    """What its project is called; a ledger that was signed has kept the name it had then."""
     state: Path | None = None
     """The state folder, where the newest checkpoint is kept too."""
     repository: Path | None = None
@@ -70,7 +74,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     head: str | None = None
     """A chain hash that was kept elsewhere."""
     keys: tuple[VerifierKey, ...] = ()
-    """Keys that may sign, besides those that the ledger introduces; one of them must have."""
+    """Keys that were kept elsewhere: where there are some, each checkpoint must be signed with one of them."""
     checkpoints: tuple[str, ...] = ()
     """Checkpoints that were kept elsewhere."""
 
@@ -80,92 +84,56 @@ def verify(ledger: Ledger, asked: Asked, tell: Tell | None = None) -> Verificati
 
     What others may add to while this goes on is read first: rows are only ever added behind it.
     """
-    kept = kept_outside(asked.state, asked.repository)  # what is published is in the table already
-    kept += [Kept(GIVEN, None, note) for note in asked.checkpoints]
+    outside = kept_outside(asked.state, asked.repository)  # what is published is in the table already
+    kept = outside.kept + [Kept(GIVEN, None, note) for note in asked.checkpoints]
     checkpoints, nodes = ledger.kept()
+    waiting = ledger.unsealed_rows()
     kept += [Kept(TABLE, each.size, each.note) for each in checkpoints]
     walk = Walk((size for each in kept if (size := size_of(each.note)) is not None), asked.head)
     broken = walk.along(ledger.rows(), tell)
     found = BrokenPlace(row=broken[0], why=broken[1]) if broken is not None else None
-    trial = _Trial(walk, asked, kept)
+    origin = origin_of(walk.keys, asked.origin)
+    trial = Trial(walk, Known(origin, asked.keys, _own(asked.state, origin)), kept, nodes)
+    found = found or _unsealed(waiting)
     if found is None:
-        found = trial.judged() or _unfit_node(nodes, walk, trial.newest_in_table)
+        fault = trial.judged()
+        found = None if fault is None else BrokenPlace(row=fault[0], why=fault[1])
+        found = found or _unfit_node(nodes, walk, trial.newest_in_table)
     return Verification(
         ok=found is None and walk.met is not False,
         rows=walk.rows,
         head=walk.head,
         root=walk.tree.root().hex(),
-        unsealed=ledger.unsealed(),
+        unsealed=waiting.rows,
         broken=found,
         kept_head_found=walk.met,
-        checkpoints=CheckpointCount(checked=trial.checked, signed=trial.signed, newest=trial.newest),
+        origin=origin,
+        unsigned=max(walk.rows - (trial.newest or 0), 0),
+        checkpoints=trial.counted(outside, is_folder=asked.state is not None),
+        keys=trial.keys(),
+        told=() if found is not None else (*outside.told, *trial.told(outside, is_folder=asked.state is not None)),
         tree_nodes=len(nodes),
     )
 
 
-class _Trial:
-    """Checkpoints, held against the rows that were walked."""
+def _unsealed(waiting: UnsealedRows) -> BrokenPlace | None:
+    """Rows that a sealer would have sealed by now: until then they can be changed without a trace."""
+    if waiting.strays:
+        return BrokenPlace(row=None, why="there are marks of rows that are sealed or gone: somebody else wrote them")
+    since = waiting.since
+    if waiting.rows and waiting.hindered is None and since is not None and datetime.now(UTC) - since > LATE:
+        return BrokenPlace(row=None, why=f"rows of {since:%Y-%m-%d %H:%M} are not sealed: something stops the sealer")
+    return None
 
-    def __init__(self, walk: Walk, asked: Asked, kept: Sequence[Kept]) -> None:
-        self._walk, self._asked = walk, asked
-        self._kept = sorted(kept, key=lambda each: (each.rows or 0, each.where != TABLE))
-        self._sizes = {each.size for each in kept if each.where == TABLE}
-        self.newest_in_table = max((size for size in self._sizes if size is not None), default=0)
-        self.checked = self.signed = 0
-        self._good: dict[str, int] = {}
-        self.newest: int | None = None
-        self._given_signed = False
-        self._known: dict[str, bool] = {}
 
-    def judged(self) -> BrokenPlace | None:
-        """The first that does not fit."""
-        for each in self._kept:
-            fault = self._fault(each)
-            if fault is not None:
-                row = self._walk.rows + 1 if fault.startswith(CUT) else None
-                return BrokenPlace(row=row, why=f"{each.name}: {fault}")
-        if self._asked.keys and not self._given_signed:
-            return BrokenPlace(row=None, why="no checkpoint is signed with a key that was given")
-        return None
-
-    def _fault(self, kept: Kept) -> str | None:
-        try:
-            text, signatures = split_note(kept.note)
-            body = parse_checkpoint(text)
-        except ValueError as error:
-            return None if kept.where == REPOSITORY else f"it was changed: {error}"
-        if body.origin != self._asked.origin:
-            return None if kept.where == REPOSITORY else f"it is of another ledger, `{body.origin}`"
-        return self._misfit(kept, body) or self._unsigned(kept, body, len(signatures))
-
-    def _misfit(self, kept: Kept, body: CheckpointBody) -> str | None:
-        if kept.size not in (None, body.size):
-            return f"its note is of {body.size} rows"
-        if body.size > self._walk.rows:
-            return f"{CUT}: the ledger has only {self._walk.rows}"
-        if self._walk.roots[body.size] != body.root:
-            first = self._good.get(kept.where, 0) + 1  # where rows were signed anew, another place may say otherwise
-            return f"the rows are not those that were signed: one from {first} to {body.size} is another"
-        if kept.where in (FOLDER, REPOSITORY) and body.size not in self._sizes:
-            return "the table does not have it any more"
-        self._good[kept.where] = body.size
-        return None
-
-    def _unsigned(self, kept: Kept, body: CheckpointBody, signatures: int) -> str | None:
-        if kept.note not in self._known:
-            keys = [*self._asked.keys, *(each.key for each in self._walk.keys if each.seq <= body.size)]
-            try:
-                signers = signers_of(kept.note, keys)
-            except ValueError as error:
-                return f"it was changed: {error}"
-            # what we keep has signatures of ours alone; others may have signed what somebody kept elsewhere
-            if len(signers) < (1 if kept.where == GIVEN else signatures):
-                return "it is not signed by a key that the ledger introduced before it, nor by one that was given"
-            self._given_signed = self._given_signed or not set(signers).isdisjoint(self._asked.keys)
-            self._known[kept.note] = True
-            self.checked, self.signed = self.checked + 1, self.signed + 1
-            self.newest = max(self.newest or 0, body.size)
-        return None
+def _own(state: Path | None, origin: str) -> tuple[VerifierKey, ...]:
+    """This machine's key, whether the ledger has introduced it or that row was cut off."""
+    with suppress(OperatorError):  # it cannot be read: then it is only not known
+        found = None if state is None else known_vkey(state, "")
+        if found is not None:
+            public = parse_vkey(found).public
+            return (VerifierKey(origin, key_id(origin, public), public),)
+    return ()
 
 
 def _unfit_node(nodes: Iterable[TreeNode], walk: Walk, size: int) -> BrokenPlace | None:

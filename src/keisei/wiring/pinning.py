@@ -36,7 +36,7 @@ def drift_of(registry: "CatalogRegistry", bundle: BundleRecord | None) -> tuple[
     if bundle is None or bundle.agent_id is None:
         return None
     try:
-        papers = registry.material.constitution(bundle.agent_id)
+        papers = registry.material.carried(bundle.agent_id)
     except WorldFault:
         raise
     except KeiseiError as error:

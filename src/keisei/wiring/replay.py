@@ -5,75 +5,38 @@ today's files make the same bundle, and if not, what has drifted? Would today's 
 candidate as they were judged then?
 """
 
-import secrets
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from keisei.contracts.check import build
-from keisei.engine.approval import answers_of
-from keisei.engine.bundle import Compiled, compile_bundle
-from keisei.engine.gather import BundleOrder, task_file
-from keisei.engine.workflow import state_of
 from keisei.records.attempt import TaskAttempt
-from keisei.records.bundle import BundleRecord, BundleWorkspace
-from keisei.records.error import KeiseiError, OperatorError
-from keisei.records.finding import FindingRecord
-from keisei.records.intent import Budget
+from keisei.records.bundle import BundleRecord
+from keisei.records.error import KeiseiError, OperatorError, Refused
 from keisei.records.ledger import LedgerEntry
-from keisei.records.move import Claimed, EntryQuery, LandingQuery
-from keisei.records.task import TaskRecord
-from keisei.records.task_spec import SpecTask, TaskSpec
+from keisei.records.move import EntryQuery
 from keisei.rules.bundle_hash import bundle_hash
 from keisei.rules.evidence import Keys, keys_of
-from keisei.rules.section import Earlier, Files
-from keisei.wiring.examination import OWN, Inquest, examine
-from keisei.wiring.execute import Hold
-from keisei.wiring.policy import Setting, spec_policy
-from keisei.wiring.registry import CatalogRegistry
-from keisei.wiring.replay_gate import judged_again
-from keisei.wiring.returned import decoded
-from keisei.wiring.shop import BEFORE, GATE_LOG, Before, Shop
-from keisei.wiring.site import ROOM
+from keisei.rules.policy import Policy, policy_digest
+from keisei.wiring.briefing import brief_of
+from keisei.wiring.past import PastJudge, Tree
+from keisei.wiring.replay_bundle import Case, place_of, policy_then, recompiled
+from keisei.wiring.replay_drift import Drift, differences
+from keisei.wiring.replay_finding import Rejudged, asked_again, asked_then
+from keisei.wiring.replay_gate import Past, judged_again
+from keisei.wiring.returned import returned_of
+from keisei.wiring.shop import GATE_LOG, Shop
 from keisei.wiring.spawn import called
-from keisei.wiring.switch import Switch
-from keisei.wiring.workshop import HISTORY, MEMORY
+from keisei.workspace.contents import BlobReader
+from keisei.workspace.ref import find_ref
 
 SETTLED: Final = "attempt_settled"
 FORKED: Final = "agent_forked"
-PLACES: Final = frozenset(("prompt.sha256", "prompt.chars", "role.policy_digest"))
-"""What follows from the rest, or from where an attempt stood: told on its own, if nothing else has drifted."""
-FOREVER_S: Final = 86_400.0
-MANY: Final = 200
-
-
-class Drift(Struct, frozen=True, kw_only=True):
-    """One thing that is not what it was."""
-
-    what: str
-    """Its place in the bundle."""
-    was: Any
-    """Then; null where it was not there."""
-    now: Any
-    """Today."""
-
-
-class Rejudged(Struct, frozen=True, kw_only=True):
-    """One predicate, asked again."""
-
-    capability: str
-    """Which."""
-    run_from: str
-    """Where."""
-    was: str | None
-    """Its answer then; null where it was not asked."""
-    now: str | None
-    """Its answer today; null where nobody asks any more."""
-    reason: str | None
-    """Why, today."""
+MANY: Final = 1000
+NOT_ASKED: Final = "nobody asked any then: the attempt did not come so far, or its task has no role's rules to hold"
 
 
 class Replay(Struct, frozen=True, kw_only=True):
@@ -93,42 +56,67 @@ class Replay(Struct, frozen=True, kw_only=True):
     """Why no bundle could be made today."""
     gate: dict[str, Any] | None = None
     """Every recorded call, judged again; null where no gate was asked."""
+    gate_fault: str | None = None
+    """Why they could not be judged."""
     findings: tuple[Rejudged, ...] = ()
-    """Every predicate whose candidate is still there, asked again."""
+    """Every predicate that was asked then and whose candidate is still there, asked again."""
+    findings_note: str | None = None
+    """Why there was nothing to ask again."""
     findings_fault: str | None = None
     """Why they could not be asked."""
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing has drifted and nobody would judge otherwise."""
+        """Whether nothing has drifted and nobody would judge otherwise, as far as anybody can tell."""
         judged = self.gate is None or (
             self.gate["chain"] == "whole" and not any(each["changed"] for each in self.gate["calls"])
         )
-        asked = self.findings_fault is None and all(each.was == each.now for each in self.findings)
-        return not (self.complaints or self.drift or self.bundle_fault) and judged and asked
+        faults = (self.bundle_fault, self.gate_fault, self.findings_fault)
+        made = not self.complaints and not self.drift and self.inputs[0] == self.inputs[1]
+        return made and judged and not any(faults) and all(each.was == each.now for each in self.findings)
 
 
 def replay(shop: Shop, attempt: TaskAttempt, *, asks: bool = True) -> Replay:
-    """Replay an attempt; `asks` says whether its verifies are run again. Raises OperatorError where nothing is left."""
+    """Replay an attempt; `asks` says whether its verifies are run again.
+
+    Raises Refused of one that is not over, OperatorError where there is nothing to replay it from.
+    """
     keys = keys_of(attempt.attempt_id, attempt.started_at)
-    raw, bundle = shop.evidence.get(keys.bundle), shop.store.bundle(attempt.attempt_id)
-    if raw is None or bundle is None:
-        raise OperatorError(
-            f"the bundle of attempt {attempt.attempt_id} is not on this machine",
-            "it was never prepared, ran elsewhere, or its evidence was removed",
-        )
+    raw, bundle = _kept(shop, attempt, keys)
     rows = _rows(shop, attempt)
     complaints = tuple(_complaints(shop, keys, rows, raw, bundle))
     found = Replay(attempt_id=attempt.attempt_id, rows=tuple(row.seq for row in rows), complaints=complaints)
     if complaints:
         return found
-    document = msgspec.json.decode(raw)
-    found = _compiled_again(shop, attempt, document, bundle, found)
-    found = msgspec.structs.replace(found, gate=_gate(shop, attempt, keys, document))
-    return _asked_again(shop, attempt, found) if asks else found
+    case = Case(shop, shop.registry(), attempt, bundle, msgspec.json.decode(raw))
+    found = _compiled_again(case, found)
+    try:
+        found = replace(found, gate=_gate(case, keys))
+    except KeiseiError as error:
+        found = replace(found, gate_fault=error.message)
+    return _asked_again(case, found) if asks else found
 
 
 # --- the past ---------------------------------------------------------------------------------------------------------
+
+
+def _kept(shop: Shop, attempt: TaskAttempt, keys: Keys) -> tuple[bytes, BundleRecord]:
+    """The bundle as evidence and as a row. Raises Refused, OperatorError."""
+    name = f"attempt {attempt.attempt_id}"
+    if attempt.ended_at is None:
+        raise Refused(f"{name} is not over yet", "replay it when it is")
+    bundle = shop.store.bundle(attempt.attempt_id)
+    if bundle is None:
+        raise OperatorError(
+            f"{name} ended before it had a bundle, so there is nothing to replay",
+            f"`keisei attempt show {attempt.attempt_id}` says why it ended",
+        )
+    raw = shop.evidence.get(keys.bundle)
+    if raw is None:
+        ran = next((each.host for each in shop.store.runners(gone=True) if each.runner_id == attempt.runner_id), None)
+        where = f"it ran on `{ran.partition('/')[0]}`; replay it there" if ran else "its evidence is kept where it ran"
+        raise OperatorError(f"the evidence of {name} is not on this machine", f"{where}, unless it was removed")
+    return raw, bundle
 
 
 def _rows(shop: Shop, attempt: TaskAttempt) -> list[LedgerEntry]:
@@ -163,178 +151,57 @@ def _complaints(shop: Shop, keys: Keys, rows: list[LedgerEntry], raw: bytes, bun
                 yield f"evidence `{name}` is not what row {row.seq} tells of"
 
 
-# --- the bundle -------------------------------------------------------------------------------------------------------
+# --- today ------------------------------------------------------------------------------------------------------------
 
 
-def _compiled_again(
-    shop: Shop, attempt: TaskAttempt, document: dict[str, Any], bundle: BundleRecord, found: Replay
-) -> Replay:
+def _compiled_again(case: Case, found: Replay) -> Replay:
+    then = case.bundle.inputs_hash
     try:
-        compiled = _recompiled(shop, attempt, document, bundle)
+        compiled = recompiled(case)
     except KeiseiError as error:
-        return msgspec.structs.replace(found, bundle_fault=error.message, inputs=(bundle.inputs_hash, None))
-    now = msgspec.json.decode(compiled.document)
-    drift = list(_differences(document, now, ""))
-    named = [each for each in drift if each.what not in PLACES]
-    prompts = [each for each in drift if each.what == "prompt.sha256"]
-    told = tuple(named or prompts)
-    return msgspec.structs.replace(found, drift=told, inputs=(bundle.inputs_hash, compiled.record.inputs_hash))
+        return replace(found, bundle_fault=error.message, inputs=(then, None))
+    drift = tuple(differences(case.document, msgspec.json.decode(compiled.document)))
+    return replace(found, drift=drift, inputs=(then, compiled.record.inputs_hash))
 
 
-def _recompiled(shop: Shop, attempt: TaskAttempt, document: dict[str, Any], bundle: BundleRecord) -> Compiled:
-    """The bundle that today's files make of what was known then. Raises KeiseiError."""
-    registry = shop.registry()
-    task: TaskRecord = build("task.record", document["task"])
-    profile = registry.profile(task.requested_profile_id)
-    budget = document["limits"]["budget"]
-    order = BundleOrder(
-        bundle_id=bundle.bundle_id,
-        attempt_id=attempt.attempt_id,
-        now=bundle.created_at,
-        task=task,
-        task_type=registry.task_type(task.task_type),
-        profile=profile,
-        adapter=registry.adapter(bundle.adapter_id),
-        keys=keys_of(attempt.attempt_id, attempt.started_at),
-        files=msgspec.convert(document["files"], Files),
-        runtime_policy=shop.runner.policy,
-        policy=None,
-        state=state_of(shop.store, task),
-        memory=_memory(shop, task, attempt) if profile.context_policy.include_recent_memory else (),
-        earlier=_earlier(shop, attempt),
-        answers=tuple(
-            each
-            for each in answers_of(shop.store, task.task_id)
-            if each.decided_at is not None and each.decided_at <= attempt.started_at
-        ),
-        budget=None if budget is None else msgspec.convert(budget, Budget),
-        workspace=None if document["workspace"] is None else msgspec.convert(document["workspace"], BundleWorkspace),
-        secret_names=tuple(document["adapter"]["env_file_names"]),
-    )
-    return compile_bundle(registry.material, order)
-
-
-def _memory(shop: Shop, task: TaskRecord, attempt: TaskAttempt) -> tuple[TaskRecord, ...]:
-    """What was remembered then, as far as it can still be told."""
-    found = shop.store.memory(task.agent, task.requested_profile_id, MANY)
-    then = [each for each in found if each.finished_at is not None and each.finished_at <= attempt.started_at]
-    return tuple(then[:MEMORY])
-
-
-def _earlier(shop: Shop, attempt: TaskAttempt) -> tuple[Earlier, ...]:
-    return tuple(
-        Earlier(attempt=each, findings=tuple(shop.store.findings(each.attempt_id)))
-        for each in shop.store.attempts(attempt.task_id, HISTORY)
-        if each.ended_at is not None and each.ended_at <= attempt.started_at
-    )
-
-
-def _differences(was: Any, now: Any, place: str) -> Iterator[Drift]:  # noqa: ANN401 - any JSON
-    """Where two documents differ, as deep as they are alike."""
-    if isinstance(was, dict) and isinstance(now, dict):
-        for key in sorted({*was, *now}):
-            yield from _differences(was.get(key), now.get(key), f"{place}.{key}" if place else key)
-    elif isinstance(was, list) and isinstance(now, list):
-        yield from _listed(was, now, place)
-    elif was != now:
-        yield Drift(what=place, was=was, now=now)
-
-
-def _listed(was: list[Any], now: list[Any], place: str) -> Iterator[Drift]:
-    """Two lists: by name where their members have one, else by place."""
-    old, new = _named(was), _named(now)
-    if old is not None and new is not None:
-        for name in dict.fromkeys((*old, *new)):
-            yield from _differences(old.get(name), new.get(name), f"{place}[{name}]")
-        if list(old) != list(new) and set(old) == set(new):
-            yield Drift(what=f"{place}, in this order", was=list(old), now=list(new))
-    elif was != now:
-        yield Drift(what=place, was=was, now=now)
-
-
-def _named(items: list[Any]) -> dict[str, Any] | None:
-    for key in ("name", "skill_id", "path"):
-        if items and all(isinstance(each, dict) and isinstance(each.get(key), str) for each in items):
-            named = {each[key]: each for each in items}
-            return named if len(named) == len(items) else None
-    return None if items else {}
-
-
-# --- judged again -----------------------------------------------------------------------------------------------------
-
-
-def _gate(shop: Shop, attempt: TaskAttempt, keys: Keys, document: dict[str, Any]) -> dict[str, Any] | None:
-    """Every call the gate judged, judged by today's rules; paths lead where they lead today."""
-    raw = shop.evidence.get(keys.of(GATE_LOG))
+def _gate(case: Case, keys: Keys) -> dict[str, Any] | None:
+    """Every call the gate judged, judged by today's rules, the worktree as it was. Raises KeiseiError."""
+    raw = case.shop.evidence.get(keys.of(GATE_LOG))
     if raw is None:
         return None
-    registry = shop.registry()
-    task: TaskRecord = build("task.record", document["task"])
-    spec = task_file(registry.task_type(task.task_type), task)
-    spec = spec or TaskSpec(task=SpecTask(role=registry.profile(task.requested_profile_id).role))
-    policy = spec_policy(registry.catalog, spec, _setting(shop, attempt, keys), atoms=_atoms(shop, registry, spec))
-    return judged_again(raw.splitlines(), policy, GATE_LOG)
+    policy = policy_then(case, brief_of(case.registry, case.task))
+    if policy is None:
+        raise OperatorError("today no gate stands around this attempt: its role or its adapter is another")
+    with ExitStack() as stack:
+        own = (policy.worktree, str(place_of(case).room), *policy.scratch)
+        judges = tuple(PastJudge(tree, own) for tree in _trees(case, keys, policy, stack)) or (PastJudge(None, own),)
+        return judged_again(raw.splitlines(), policy, GATE_LOG, Past(judges, policy_digest(policy)))
 
 
-def _setting(shop: Shop, attempt: TaskAttempt, keys: Keys) -> Setting:
-    before = shop.evidence.get(keys.of(BEFORE))
-    room = shop.home.run / attempt.attempt_id / ROOM
-    cwd = Path(decoded(before, keys.of(BEFORE), Before).cwd) if before is not None else room
-    return Setting(cwd, shop.home.root, room / "home", (str(room / "tmp"),), past=True)
-
-
-def _atoms(shop: Shop, registry: CatalogRegistry, spec: TaskSpec) -> dict[str, Any]:
-    role = registry.material.resolved_role(spec.task.role)
-    if not role.atoms.allowed or shop.yard is None:
-        return {}
-    from keisei.wiring.atom_grant import granted  # noqa: PLC0415 - few roles have atoms
-
-    return dict(granted(role.name, role.atoms, shop.yard.shelf))
-
-
-def _asked_again(shop: Shop, attempt: TaskAttempt, found: Replay) -> Replay:
-    """Every verify of the role on the candidate as it was merged then. Its reference must still be there."""
-    task = shop.store.task(attempt.task_id)
-    if task is None:
-        return msgspec.structs.replace(found, findings_fault="the task is gone")
-    registry = shop.registry()
-    landings = shop.store.landings(LandingQuery(task_id=task.task_id))
-    landing = next((each for each in landings if each.attempt_id == attempt.attempt_id), None)
-    bundle = shop.store.bundle(attempt.attempt_id)
-    base = bundle.workspace.commit if bundle is not None and bundle.workspace is not None else None
-    hold = Hold(Switch(), lambda: FOREVER_S, secrets.token_hex(16))
-    claimed = Claimed(task=task, attempt=attempt, returned=True)
-    inquest = Inquest(
-        shop,
-        registry,
-        registry.task_type(task.task_type),
-        claimed,
-        hold,
-        branch=None if landing is None or landing.branch.startswith(OWN) else landing.branch,
-        tip=landing.before_commit if landing is not None and landing.before_commit else base,
-    )
-    try:
-        examined = examine(inquest)
-    except KeiseiError as error:
-        return msgspec.structs.replace(found, findings_fault=error.message)
-    asked = tuple(_compared(shop.store.findings(attempt.attempt_id), examined.findings))
-    return msgspec.structs.replace(found, findings=asked)
-
-
-def _compared(then: Iterable[FindingRecord], now: Iterable[FindingRecord]) -> Iterator[Rejudged]:
-    """What was said of the last tree, and what is said today. What the engine itself asked is not asked again."""
-    new = {(each.capability, each.run_from): each for each in now}
-    if not new:
+def _trees(case: Case, keys: Keys, policy: Policy, stack: ExitStack) -> Iterator[Tree]:
+    """The worktree as the attempt left it, and as it began, as far as the repository still has them."""
+    returned = returned_of(case.shop, keys)
+    staged = returned.staged if returned is not None else None
+    base = case.bundle.workspace.commit if case.bundle.workspace is not None else None
+    if case.shop.yard is None or (staged is None and (base is None or policy.worktree == policy.main)):
         return
-    old = {(each.capability, each.run_from): each for each in then if not each.capability.startswith("engine::")}
-    for capability, run_from in dict.fromkeys((*old, *new)):
-        before, after = old.get((capability, run_from)), new.get((capability, run_from))
-        if before is None and capability.startswith("engine::"):
-            continue
-        yield Rejudged(
-            capability=capability,
-            run_from=run_from,
-            was=None if before is None else before.status,
-            now=None if after is None else after.status,
-            reason=None if after is None else after.reason,
-        )
+    try:
+        common = case.shop.yard.facts(looks=False).common_dir
+    except KeiseiError:
+        return
+    blobs = stack.enter_context(BlobReader(common))
+    left = staged or find_ref(common, "salvage", case.attempt.attempt_id)  # what a dead runner's attempt had written
+    for commit in dict.fromkeys(filter(None, (left.commit if left is not None else None, base))):
+        try:
+            yield Tree(policy.worktree, common, commit, blobs)
+        except KeiseiError:
+            continue  # collected as garbage; what it held is then unknown
+
+
+def _asked_again(case: Case, found: Replay) -> Replay:
+    if not asked_then(case):
+        return replace(found, findings_note=NOT_ASKED)
+    try:
+        return replace(found, findings=asked_again(case))
+    except KeiseiError as error:
+        return replace(found, findings_fault=error.message)

@@ -518,13 +518,17 @@ class Runner:
             self._begin_to_sign(size, self._options.checkpoint_rows)
 
     def _sign_the_end(self) -> None:
-        """Have the rest signed, as far as that takes no time to speak of."""
+        """Have the rest signed, as far as that takes no time to speak of; whoever waits in vain is told."""
         if self._hall.sign is None:
             return
+        deadline = time.monotonic() + SIGN_S
         if self._signing is not None:
             self._signing.join(SIGN_S)
         if self._signing is None or not self._signing.is_alive():
-            self._begin_to_sign(self._signed, 1).join(SIGN_S)
+            self._begin_to_sign(self._signed, 1).join(max(0.0, deadline - time.monotonic()))
+        if self._signing is not None and self._signing.is_alive():
+            detail = "the last rows are not signed: that takes too long; `keisei ledger checkpoint` signs them"
+            self._hall.tell(Line("trouble", detail=detail))
 
     def _begin_to_sign(self, size: int, at_least: int) -> threading.Thread:
         self._signed = size

@@ -42,6 +42,10 @@ class Signer:
         """64 bytes."""
         return self._private.sign(message)
 
+    def called(self, name: str) -> "Signer":
+        """The same key under another name: a ledger keeps the one that it began with."""
+        return Signer(name, self._private)
+
 
 def origin(project: str) -> str:
     """The name of a project's ledger: in checkpoints, and of the keys that sign them."""

@@ -1,7 +1,5 @@
 """Wallets of agents: read from every agent.toml, checked, and written into a project's own; never a key."""
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,21 +7,24 @@ from typing import Any, NamedTuple
 import tomlkit
 
 from keisei.contracts.check import data_of
-from keisei.library.agent import check_agent
+from keisei.library.agent import check_agent, check_folder
+from keisei.library.agent_edit import check_place
+from keisei.library.agent_wallet import account_key
 from keisei.library.catalog import Catalog
 from keisei.library.document import parse
 from keisei.library.load import Loaded, load
+from keisei.library.placement import NewFile
 from keisei.library.placing import held as alone
+from keisei.library.placing import place_files
 from keisei.library.shelf import Found
-from keisei.library.source import Source, read_source, shown_path
+from keisei.library.source import Source, shown_path
 from keisei.records.agent import AgentFile, AgentWallet
 from keisei.records.error import AuthorError, OperatorError, WorldFault
 from keisei.records.problem import Problem
-from keisei.rules.wallet.address import Address, parse_address, pays_to
-from keisei.rules.wallet.caip import network_of
-from keisei.rules.wallet.curve import parse_public
+from keisei.rules.identity import same_address
+from keisei.rules.wallet.address import Address, parse_address, public_key_of
+from keisei.rules.wallet.caip import ETHEREUM, is_network, network_of
 from keisei.rules.wallet.secret import looks_secret
-from keisei.rules.wallet.signature import from_hex
 
 
 class Held(NamedTuple):
@@ -58,7 +59,7 @@ def checked(told: Mapping[str, Any]) -> AgentWallet:
         if name != "public_key" and any(map(looks_secret, (value,) if isinstance(value, str) else value or ())):
             raise secret(name)
     try:
-        address = parse_address(told["chain"], told["network"], told["address"])
+        address = parse_address(told["chain"], told["network"], told["address"].strip())
     except ValueError as error:
         message = f"the {told['chain']} address cannot be used: {error}"  # not repeated: it may be half of a secret
         raise OperatorError(message, "copy it again from the wallet") from error
@@ -66,6 +67,9 @@ def checked(told: Mapping[str, Any]) -> AgentWallet:
     if network is None:
         message = f"`{address.text}` can be an address of {' or '.join(address.networks)}"
         raise OperatorError(message, "say which with --network")
+    if not is_network(address, network):
+        message = f"{address.chain} has no network `{network}`"
+        raise OperatorError(message, f"say the number of its chain, or one of {', '.join(ETHEREUM)}")
     key = told["public_key"]
     return AgentWallet(
         chain=address.chain,
@@ -80,26 +84,20 @@ def checked(told: Mapping[str, Any]) -> AgentWallet:
 
 def secret(name: str) -> OperatorError:
     """What is said of a secret: where it was given, and nothing of it."""
-    message = f"what was given as {name.replace('_', ' ')} looks like a private key or a mnemonic; it was not written"
+    message = f"what was given as {name.replace('_', ' ')} looks like a private key or a mnemonic; nothing was written"
     return OperatorError(message, "keisei only watches wallets: give the address, and take the key out of your history")
 
 
 def _fitting(given: str, address: Address) -> str:
     """The public key in small letters. Raises OperatorError; what gives the address is no secret, whatever its form."""
-    try:
-        raw = from_hex(given)
-    except ValueError:
-        raw = b""
-    key = parse_public(raw)
-    if key is not None and pays_to(address, key):
+    raw = public_key_of(address, given)
+    if raw is not None:
         return raw.hex()
     if looks_secret(given):
         raise secret("public_key")
-    if key is None:
-        message = "what was given as public key is not one of secp256k1"
-        raise OperatorError(message, "give 33 or 65 bytes in hexadecimal, beginning with 02, 03 or 04")
     message = f"the public key does not give the address `{address.text}`"
-    raise OperatorError(message, "give the key of this very address, or none")
+    hint = "give the key of this very address, or none: 33 or 65 bytes in hexadecimal, of a p2tr address also 32"
+    raise OperatorError(message, hint)
 
 
 def add(fresh: Callable[[], Catalog], agent: str, wallet: AgentWallet) -> Path:
@@ -113,9 +111,13 @@ def add(fresh: Callable[[], Catalog], agent: str, wallet: AgentWallet) -> Path:
         with alone(folder):  # all agents' wallets are written one after another: an address belongs to one of them
             catalog = fresh()
             found = _own(catalog, agent)
-            _new(catalog, wallet)
+            _new(catalog, agent, wallet)
             before = catalog.loaded("agent", agent)
-            _replace(found.path, before.document.source, _checked_text(found, before, wallet))
+            if strange := list(check_folder(found, before)):
+                raise AuthorError(strange)
+            text = _checked_text(found, before, wallet)
+            file = NewFile(path=f"{agent}/{found.path.name}", content=text, was=before.document.source.text)
+            place_files(folder, (file,), lambda _made: None)  # it was checked as a whole already
     except OSError as error:
         message = f"cannot write below {shown_path(folder)}: {(error.strerror or str(error)).lower()}"
         raise WorldFault(message, "check the folder and its free space") from error
@@ -131,20 +133,21 @@ def _own(catalog: Catalog, agent: str) -> Found:
         raise OperatorError(message, "write the wallet there by hand, or describe the agent in the project")
     if found.path.is_symlink():
         raise OperatorError(f"{shown_path(found.path)} is a symlink", "put the file itself there")
+    check_place(found.layer)
     return found
 
 
-def _new(catalog: Catalog, wallet: AgentWallet) -> None:
+def _new(catalog: Catalog, agent: str, wallet: AgentWallet) -> None:
     for each in held(catalog):
-        same = each.address.text if each.address is not None else each.wallet.address
-        if each.wallet.chain == wallet.chain and same == wallet.address:
+        same = same_address(each.wallet.address) == same_address(wallet.address)
+        if same and (each.agent != agent or account_key(each.wallet) == account_key(wallet)):
             raise OperatorError(
                 f"agent `{each.agent}` has the {wallet.chain} wallet `{wallet.address}` already",
-                "an address belongs to one agent, and stands there once",
+                "an address belongs to one agent, and stands there once for each network",
             )
 
 
-def _checked_text(found: Found, before: Loaded, wallet: AgentWallet) -> bytes:
+def _checked_text(found: Found, before: Loaded, wallet: AgentWallet) -> str:
     """The file with the wallet in it. What was there stays as it is; problems it had before are not the wallet's."""
     source = before.document.source
     text = _with(source.text, data_of(wallet))
@@ -157,7 +160,7 @@ def _checked_text(found: Found, before: Loaded, wallet: AgentWallet) -> bytes:
     worse = [each for each in now if (each.code, each.message) not in known]
     if worse:
         raise AuthorError(_without_place(each) for each in worse)
-    return text.encode("utf-8")
+    return text
 
 
 def _without_place(problem: Problem) -> Problem:
@@ -176,23 +179,3 @@ def _with(text: str, data: Any) -> str:  # noqa: ANN401 - a record as data
     newline = "\r\n" if "\r\n" in text else "\n"
     ended = text if not text or text.endswith("\n") else text + newline
     return ended + newline + tomlkit.dumps({"wallets": [table]}).replace("\n", newline)
-
-
-def _replace(path: Path, was: Source, content: bytes) -> None:
-    """The new file in the old one's place, if that is still what it was."""
-    waiting = None
-    try:
-        mode = path.stat().st_mode & 0o777
-        handle, waiting = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(waiting).chmod(mode)
-        if read_source(path).raw != was.raw:
-            raise OperatorError(f"{was.shown} has changed meanwhile", "try again")
-        Path(waiting).replace(path)
-        waiting = None
-    finally:
-        if waiting is not None:
-            Path(waiting).unlink(missing_ok=True)

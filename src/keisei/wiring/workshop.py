@@ -10,31 +10,28 @@ from msgspec.structs import replace
 
 from keisei.adapters import adapter_of
 from keisei.adapters.port import PROMPT, Adapter, Order
-from keisei.engine.approval import answers_of
 from keisei.engine.attempt import Judged, Prepared, Ran
 from keisei.engine.budget import allowance, policy_of, remaining
 from keisei.engine.bundle import Compiled, compile_bundle
-from keisei.engine.gather import BundleOrder, task_file
-from keisei.engine.land import RESPAWN
 from keisei.engine.workflow import state_of
 from keisei.records.adapter import AdapterConfig
 from keisei.records.attempt import TaskAttempt
 from keisei.records.budget import Amount
 from keisei.records.confinement import Level
-from keisei.records.error import KeiseiError, OperatorError, Refused, WorldFault
-from keisei.records.id import BundleId, LandingId
+from keisei.records.error import KeiseiError, OperatorError, WorldFault
+from keisei.records.id import BundleId
 from keisei.records.launch import Exit, Launch
 from keisei.records.move import Claimed, LandingQuery
 from keisei.records.profile import SubagentProfile
 from keisei.records.report import AgentReport
 from keisei.records.task_spec import SpecTask, TaskSpec
-from keisei.records.task_type import TaskTypeSpec
 from keisei.rules.evidence import Keys, keys_of
 from keisei.rules.policy import Policy
 from keisei.rules.redact import Redactor
 from keisei.rules.refusal import Refusals
 from keisei.rules.role import ResolvedRole
-from keisei.rules.section import Earlier, Files
+from keisei.rules.section import Files
+from keisei.wiring.briefing import HISTORY, Given, Place, brief_of, bundle_order, offered, policy_at
 from keisei.wiring.choose import Choice, choose, kind_of
 from keisei.wiring.execute import Cell, Executed, Ground, Hold, execute
 from keisei.wiring.judgement import judged
@@ -55,9 +52,7 @@ from keisei.workspace.snapshot import take
 if TYPE_CHECKING:
     from keisei.wiring.atom_grant import Granted
 
-HISTORY: Final = 1000
 LARGEST_REPORT: Final = 1_048_576
-MEMORY: Final = 5
 
 
 class Ready(NamedTuple):
@@ -106,20 +101,20 @@ class AttemptWorkshop:
 
     def _prepared(self, claimed: Claimed) -> Prepared:
         task, registry = claimed.task, self._shop.registry()
-        spec, profile = registry.task_type(task.task_type), registry.profile(task.requested_profile_id)
-        choice = self._chosen(claimed, profile, registry)
+        brief = brief_of(registry, task)
+        role, told = brief.role, brief.told
+        choice = self._chosen(claimed, brief.profile, registry)
         adapter = adapter_of(kind_of(choice.config))
-        file = task_file(spec, task)
-        told = file or TaskSpec(task=SpecTask(role=profile.role))
-        role = registry.material.resolved_role(told.task.role)
         confined = self._shop.yard is not None and is_confined(adapter, role)
-        atoms = self._atoms(role, adapter)
+        atoms = offered(self._shop, role, adapter)
         level = self._shop.yard.level(role.isolation) if confined and self._shop.yard is not None else "none"
         site = self._site = make_site(self._shop, Wish(claimed, choice.config, told, confined, self._hold(claimed)))
-        write_task(site, file, msgspec.json.encode(task.payload), task.payload)
+        write_task(site, brief.file, msgspec.json.encode(task.payload), task.payload)
         around = surroundings(choice.config, variables(self._shop, claimed, site), self._shop.home.root)
-        policy = self._policy(registry, told, site, atoms) if confined else None
-        compiled = compile_bundle(registry.material, self._order(claimed, choice, spec, profile, around, policy))
+        tree = site.cwd if site.leased is None else Path(site.leased.worktree.path)
+        policy = policy_at(self._shop, registry, told, Place(tree, site.room), atoms) if confined else None
+        given = self._given(claimed, choice.config, around, policy)
+        compiled = compile_bundle(registry.material, bundle_order(self._shop, brief, claimed, given))
         check_accepted(self._shop.store, compiled.record)
         order = self._adapter_order(claimed, choice.config, compiled, around)
         self._ready = Ready(choice.config, adapter, compiled, around, site, policy, level, order, atoms)
@@ -145,75 +140,20 @@ class AttemptWorkshop:
         confines = self._shop.yard is not None
         return choose(claimed, profile, registry, store.breakers(), self._shop.probe, store.now(), confines=confines)
 
-    def _atoms(self, role: ResolvedRole, adapter: Adapter) -> "Granted":
-        """What the role's agents are offered, as it is now. Raises OperatorError for an atom that nobody has.
-
-        Raises Refused for an adapter that cannot offer any: its agents would work without what their role grants.
-        """
-        if not role.atoms.allowed:
-            return {}
-        if adapter.gate != "native" or self._shop.yard is None:
-            message = f"adapters of kind `{adapter.kind}` get no atoms, and role `{role.name}` has an `[atoms]` table"
-            raise Refused(message, "use claude-code or codex for this role, or take the table out of it")
-        from keisei.wiring.atom_grant import granted  # noqa: PLC0415 - few roles have atoms
-
-        return granted(role.name, role.atoms, self._shop.yard.shelf)
-
-    def _policy(self, registry: CatalogRegistry, spec: TaskSpec, site: Site, atoms: "Granted") -> Policy:
-        from keisei.wiring.policy import Setting, spec_policy  # noqa: PLC0415 - a runner of scripts needs no gate
-
-        root = self._shop.home.root
-        tree = site.cwd if site.leased is None else Path(site.leased.worktree.path)
-        setting = Setting(tree, root, site.room / "home", (str(site.room / "tmp"),))
-        return spec_policy(registry.catalog, spec, setting, site.folder / "task.toml", atoms)
-
-    def _order(  # noqa: PLR0913, PLR0917 - a bundle has this many grounds
-        self,
-        claimed: Claimed,
-        choice: Choice,
-        spec: TaskTypeSpec,
-        profile: SubagentProfile,
-        around: Surroundings,
-        policy: Policy | None,
-    ) -> BundleOrder:
+    def _given(self, claimed: Claimed, config: AdapterConfig, around: Surroundings, policy: Policy | None) -> Given:
+        """What this attempt alone is given."""
         task, store, site = claimed.task, self._shop.store, self._here()
-        remembers = profile.context_policy.include_recent_memory
-        return BundleOrder(
+        artifacts, payload = self._shop.artifact_folder(task), site.room / "payload.json"
+        return Given(
             bundle_id=BundleId(self._shop.new_id()),
-            attempt_id=claimed.attempt.attempt_id,
             now=store.now(),
-            task=task,
-            task_type=spec,
-            profile=profile,
-            adapter=choice.config,
-            keys=self._keys(claimed),
-            files=Files(
-                artifact_folder=str(self._shop.artifact_folder(task)),
-                payload_file=str(site.room / "payload.json"),
-            ),
-            runtime_policy=self._shop.runner.policy,
+            adapter=config,
+            files=Files(artifact_folder=str(artifacts), payload_file=str(payload)),
             policy=policy,
             state=state_of(store, task),
-            memory=tuple(store.memory(task.agent, profile.profile_id, MEMORY)) if remembers else (),
-            earlier=self._earlier(claimed),
-            answers=answers_of(store, task.task_id),
             budget=allowance(store, task, policy_of(self._shop.home.file.budget)),
             workspace=site.workspace,
             secret_names=around.secret_names,
-        )
-
-    def _earlier(self, claimed: Claimed) -> tuple[Earlier, ...]:
-        """What was tried before, of the task from whose rejected candidate this one takes over too."""
-        store, task = self._shop.store, claimed.task
-        takes_over = (task.idempotency_key or "").startswith(RESPAWN) and task.parent_task_id is not None
-        tasks = (*((task.parent_task_id,) if takes_over else ()), task.task_id)
-        landing = store.landing(LandingId((task.idempotency_key or "").removeprefix(RESPAWN))) if takes_over else None
-        why = {landing.attempt_id: f"it did not land: {landing.reason}"} if landing is not None else {}
-        return tuple(
-            Earlier(attempt=each, findings=tuple(store.findings(each.attempt_id)), reason=why.get(each.attempt_id))
-            for task_id in tasks
-            for each in store.attempts(task_id, HISTORY)
-            if each.ended_at is not None
         )
 
     def _adapter_order(

@@ -1,5 +1,8 @@
 """Addresses: every published one is read or refused as published, and only one way of writing is taken."""
 
+from pathlib import Path
+
+import eth_account
 import pytest
 from eth_utils import to_checksum_address
 from hypothesis import example, given, settings
@@ -171,6 +174,12 @@ def test_a_chain_of_nobody_has_no_id():
 
 
 MNEMONIC = " ".join(["abandon"] * 11 + ["about"])
+SPLIT_HEX = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"  # eth-account's documentation
+WIF = base58.encode(b"\x80" + bytes(range(32)) + b"\x01")
+
+
+def _grouped(text, length):
+    return [text[start : start + length] for start in range(0, len(text), length)]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +198,14 @@ MNEMONIC = " ".join(["abandon"] * 11 + ["about"])
         f"seed: {MNEMONIC}",
         MNEMONIC.replace(" ", ", "),
         MNEMONIC.upper(),
+        " ".join(f"{number}. {word}" for number, word in enumerate(MNEMONIC.split(), 1)),
+        "\n".join(f"{number:02}{word}" for number, word in enumerate(MNEMONIC.split(), 1)),
+        "-".join(MNEMONIC.title().split()),
+        *(joint.join(_grouped(SPLIT_HEX, 8)) for joint in (" ", "-", "\n", " - ", "_")),
+        f"add 0x{' '.join(_grouped(SPLIT_HEX, 2))} please",
+        *(f"key is {joint.join(_grouped(WIF, 4))} keep it" for joint in (" ", "-", "\n")),
+        " ".join(_grouped(base58.encode(b"\x04\x88\xad\xe4" + bytes(range(74))), 6)),
+        " ".join(_grouped("nsec1" + "q7" * 29, 9)),
     ],
 )
 def test_what_looks_like_a_key_is_seen(text):
@@ -204,7 +221,28 @@ def test_what_looks_like_a_key_is_seen(text):
         *(Signer(3).address(kind) for kind in ("p2pkh", "p2sh", "p2wpkh", "p2tr", "stacks")),
         *EIP55,
         Signer(3).short.hex(),
+        SPLIT_HEX[:40],
+        ":".join(_grouped(SPLIT_HEX, 2)),
+        "550e8400-e29b-41d4-a716-446655440000 6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+        " ".join(_grouped("1234567890" * 7, 8)),
+        " ".join(_grouped(WIF[:-1] + "2", 4)),
+        f"sha256:{SPLIT_HEX}",
+        f"https://explorer.example/tx/0x{SPLIT_HEX}",
     ],
 )
 def test_what_is_public_is_not_taken_for_a_key(text):
     assert not looks_secret(text)
+
+
+def test_every_word_of_a_mnemonic_is_one():
+    """The list is eth-account's copy of BIP-39's."""
+    words = (Path(eth_account.__file__).parent / "hdaccount/wordlist/english.txt").read_text().split()
+
+    assert len(words) == 2048
+    assert [word for word in words if not looks_secret(" ".join([word] * 12))] == []
+
+
+def test_64_digits_are_a_hash_where_that_is_known():
+    assert not looks_secret(f"0x{SPLIT_HEX} {' '.join(_grouped(SPLIT_HEX, 8))}", hashes=True)
+    assert looks_secret(MNEMONIC, hashes=True)
+    assert looks_secret(WIF, hashes=True)

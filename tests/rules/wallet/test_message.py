@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keisei.rules.wallet import bip137, bip322, stacks
-from keisei.rules.wallet.address import parse_address
+from keisei.rules.wallet.address import chain_of, parse_address
 from keisei.rules.wallet.curve import HALF, N
-from keisei.rules.wallet.message import SCHEMES, chain_of, scheme_of, verify_message
+from keisei.rules.wallet.message import SCHEMES, scheme_of, verify_message
 from keisei.rules.wallet.ripemd import hash160, sha256d
 from keisei.rules.wallet.signature import length_prefix
 from tests.rules.wallet.ethereum import Account, encode_defunct

@@ -3,13 +3,18 @@
 from typing import Final, Literal, NamedTuple
 
 from keisei.rules.wallet import base58, bech32, c32
-from keisei.rules.wallet.curve import Point, compressed, lift, sum_of, tagged, uncompressed
+from keisei.rules.wallet.curve import Point, compressed, lift, parse_public, sum_of, tagged, uncompressed
 from keisei.rules.wallet.keccak import keccak256
 from keisei.rules.wallet.ripemd import hash160
+from keisei.rules.wallet.signature import from_hex
 
 Kind = Literal["p2pkh", "p2sh", "p2wpkh", "p2wsh", "p2tr", "segwit", "account"]
 CHAINS: Final = ("bitcoin", "stacks", "ethereum")
 """Chains whose addresses are understood."""
+SEGWIT: Final = ("p2wpkh", "p2wsh", "p2tr", "segwit")
+"""Kinds of Bitcoin addresses from which names are derived."""
+SCRIPTS: Final = ("p2sh", "p2wsh", "segwit")
+"""Kinds that can hide a script: of a key that does not give such an address nothing is known."""
 BITCOIN_NETWORKS: Final = ("mainnet", "testnet", "signet", "regtest")
 PREFIXES: Final = {"bc": ("mainnet",), "tb": ("testnet", "signet"), "bcrt": ("regtest",)}
 """Networks by the prefix of a segregated witness address."""
@@ -50,6 +55,7 @@ class Address(NamedTuple):
 
 def parse_address(chain: str, network: str | None, text: str) -> Address:
     """The address. Raises ValueError with a sentence that does not repeat it; never anything else."""
+    chain = chain_name(chain)
     if chain not in CHAINS:
         raise ValueError(f"addresses of this chain are not understood, only those of {', '.join(CHAINS)}")
     if not text or len(text) > LONGEST or not text.isascii():
@@ -60,6 +66,30 @@ def parse_address(chain: str, network: str | None, text: str) -> Address:
     if network not in found.networks:
         raise ValueError(f"it is an address of {' or '.join(found.networks)}, not of the network that is named")
     return found._replace(networks=(network,))
+
+
+def chain_name(chain: str) -> str:
+    """The name of a chain as it is compared."""
+    return chain.strip().lower()
+
+
+def chain_of(text: str) -> str:
+    """The chain an address looks like; whether it is one is for `parse_address` to say."""
+    return "ethereum" if text[:2] in ("0x", "0X") else "stacks" if text[:1] == "S" else "bitcoin"
+
+
+def public_key_of(address: Address, text: str) -> bytes | None:
+    """The bytes of a public key in hexadecimal that gives the address; None for everything else.
+
+    Of a p2tr address also the 32 bytes alone, as taproot has its keys.
+    """
+    try:
+        raw = from_hex(text)
+    except ValueError:
+        return None
+    is_short = address.kind == "p2tr" and len(raw) == 32  # noqa: PLR2004 - a key without its mark
+    key = lift(int.from_bytes(raw), odd=False) if is_short else parse_public(raw)
+    return raw if key is not None and pays_to(address, key) else None
 
 
 def pays_to(address: Address, key: Point) -> bool:

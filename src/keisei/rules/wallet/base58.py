@@ -1,4 +1,4 @@
-"""Base58Check: Bitcoin's older notation, with a checksum of four bytes."""
+"""Base58, and Base58Check: Bitcoin's older notation, with a checksum of four bytes."""
 
 from typing import Final
 
@@ -27,9 +27,13 @@ def decode(text: str) -> bytes:
 
 def encode(raw: bytes) -> str:
     """The bytes with their checksum, as text."""
-    whole = raw + sha256d(raw)[:4]
-    number, digits = int.from_bytes(whole), ""
+    return text_of(raw + sha256d(raw)[:4])
+
+
+def text_of(raw: bytes) -> str:
+    """The bytes as they are, without a checksum, as text."""
+    number, digits = int.from_bytes(raw), ""
     while number:
         number, digit = divmod(number, 58)
         digits = ALPHABET[digit] + digits
-    return "1" * (len(whole) - len(whole.lstrip(b"\0"))) + digits
+    return "1" * (len(raw) - len(raw.lstrip(b"\0"))) + digits

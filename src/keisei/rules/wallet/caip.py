@@ -3,7 +3,7 @@
 from typing import Final
 
 from keisei.records.wallet import Wallet
-from keisei.rules.wallet.address import Address, parse_address
+from keisei.rules.wallet.address import Address, chain_name, parse_address
 
 BITCOIN: Final = {
     "mainnet": "000000000019d6689c085ae165831e93",
@@ -32,7 +32,7 @@ LONGEST: Final = 32
 
 def chain_id(chain: str, network: str | None) -> str | None:
     """The CAIP-2 id of a network, main where none is named; None where there is no such id."""
-    name = network or "mainnet"
+    chain, name = chain_name(chain), network or "mainnet"
     if chain == "ethereum":
         number = name if name.isdecimal() and name.isascii() and not name.startswith("0") else ETHEREUM.get(name)
         return None if number is None or len(number) > LONGEST else f"eip155:{number}"
@@ -49,6 +49,11 @@ def account_id(wallet: Wallet) -> str | None:
     network = wallet.network if wallet.network is not None else network_of(address)
     named = None if network is None else chain_id(wallet.chain, network)
     return None if named is None else f"{named}:{address.text}"
+
+
+def is_network(address: Address, network: str) -> bool:
+    """Whether the network is one of the address's chain. What the address tells of it was checked when it was read."""
+    return chain_id(address.chain, network) is not None
 
 
 def did_pkh(wallet: Wallet) -> str | None:

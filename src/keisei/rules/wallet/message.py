@@ -56,11 +56,6 @@ def scheme_of(address: Address, signature: str) -> str:
     return "bip137" if address.kind == "p2pkh" else "bip322"
 
 
-def chain_of(text: str) -> str:
-    """The chain an address looks like; whether it is one is for `parse_address` to say."""
-    return "ethereum" if text[:2] in ("0x", "0X") else "stacks" if text[:1] == "S" else "bitcoin"
-
-
 def _is_compact(signature: str) -> bool:
     try:
         return len(bip137.decoded(signature)) == COMPACT

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from keisei.records.move import LedgerCheckpoint, NewEntry, TreeNode
+from keisei.records.move import LedgerCheckpoint, NewEntry, TreeNode, UnsealedRows
 from keisei.rules.ledger import leaf_hash
 from keisei.testing.promise.book import PARTIES, at_once, promise
 from keisei.testing.queue import Desk
@@ -34,6 +34,17 @@ def a_ledger_row_is_read_as_it_is_stored(desk: Desk) -> None:
 
     assert [desk.store.row(seq) for seq in (1, 2, 3)] == rows
     assert [desk.store.row(seq) for seq in (0, 4, -1, FAR, 10**40, -(10**40))] == [None] * 6
+
+
+@promise
+def no_row_of_a_quiet_ledger_waits_for_its_seal(desk: Desk) -> None:
+    """Before the first and behind the last, and nothing hinders the sealing."""
+    quiet = UnsealedRows(rows=0, since=None)
+    assert desk.store.unsealed_rows() == quiet
+
+    told(desk, 2)
+
+    assert desk.store.unsealed_rows() == quiet
 
 
 @promise
