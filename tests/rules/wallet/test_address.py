@@ -1,10 +1,6 @@
 """Addresses: every published one is read or refused as published, and only one way of writing is taken."""
 
-from pathlib import Path
-
-import eth_account
 import pytest
-from eth_utils import to_checksum_address
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +11,7 @@ from keisei.rules.wallet.bip322 import script_of
 from keisei.rules.wallet.caip import account_id, chain_id, did_pkh
 from keisei.rules.wallet.curve import parse_public
 from keisei.rules.wallet.secret import looks_secret
+from tests.rules.wallet.ethereum import WORDS, to_checksum_address
 from tests.rules.wallet.world import Signer, vectors
 
 SEGWIT, C32, EIP55 = vectors("bip350"), vectors("c32check"), vectors("ethereum")["eip55"]["addresses"]
@@ -236,7 +233,7 @@ def test_what_is_public_is_not_taken_for_a_key(text):
 
 def test_every_word_of_a_mnemonic_is_one():
     """The list is eth-account's copy of BIP-39's."""
-    words = (Path(eth_account.__file__).parent / "hdaccount/wordlist/english.txt").read_text().split()
+    words = WORDS.read_text().split()
 
     assert len(words) == 2048
     assert [word for word in words if not looks_secret(" ".join([word] * 12))] == []
