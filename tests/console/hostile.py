@@ -85,7 +85,7 @@ internal_name = "indra"
 display_name = {_toml(evil("agent"))}
 codename = {_toml(evil("codename"))}
 [constitution]
-version = {_toml(evil("version"))}
+version = "<script>version()</script>"
 revised_at = 2026-01-01T00:00:00Z
 """
 ROLE = f"""[role]
