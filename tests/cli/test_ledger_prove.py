@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from keisei.rules.tree import verify_consistency, verify_inclusion
-from keisei.wiring.signing import known_vkey
+from keisei.wiring.signing import signer
 
 
 class Book:
@@ -66,7 +66,7 @@ def test_a_whole_ledger_tells_its_root_and_checkpoints(book):
     assert (told["ok"], told["rows"], told["broken"], told["tree_nodes"]) == (True, 7, None, 0)
     count = {"checked": 1, "newest": 6, "table": 1, "folder": True, "repository": None, "others": 0}
     assert told["checkpoints"] == count
-    key = {"vkey": known_vkey(book.state, "shop"), "row": 6, "checkpoints": 1, "newest": 6}
+    key = {"vkey": signer(book.state, "shop").vkey, "row": 6, "checkpoints": 1, "newest": 6}
     assert (told["origin"], told["unsigned"], told["keys"], told["told"]) == ("keisei/shop", 1, [key], [])
     assert set(told) == {
         *("ok", "rows", "head", "root", "unsealed", "broken", "kept_head_found", "checkpoints", "tree_nodes"),
@@ -81,7 +81,7 @@ def test_a_whole_ledger_tells_its_root_and_checkpoints(book):
 def test_a_cut_off_end_is_found_by_the_checkpoint_and_by_one_kept_elsewhere(book):
     kept = book.folder / "kept note"
     shutil.copy(book.state / "checkpoint", kept)
-    assert book.run("verify", "--checkpoint", kept, "--key", known_vkey(book.state, "shop")).code == 0
+    assert book.run("verify", "--checkpoint", kept, "--key", signer(book.state, "shop").vkey).code == 0
     book.change(
         "DELETE FROM seals WHERE seq > 3",
         "DELETE FROM ledger WHERE entry_id > 3",

@@ -11,15 +11,15 @@ import pytest
 from keisei.records.error import OperatorError
 from keisei.rules.ed25519 import SMALL, verify
 from keisei.rules.note import parse_vkey
-from keisei.wiring.signing import known_vkey, origin, signer
+from keisei.wiring.signing import known_key, origin, signer
 
 
 def test_a_key_is_made_once_and_signs_what_its_public_half_verifies(tmp_path):
-    assert known_vkey(tmp_path, "shop") is None
+    assert known_key(tmp_path, "keisei/shop") is None
     first = signer(tmp_path, "shop")
     again = signer(tmp_path, "shop")
     assert first.public == again.public
-    assert known_vkey(tmp_path, "shop") == first.vkey
+    assert known_key(tmp_path, "keisei/shop") == parse_vkey(first.vkey)
     assert parse_vkey(first.vkey).public == first.public
     signature = first.sign(b"message")
     assert verify(first.public, b"message", signature)

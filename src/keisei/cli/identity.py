@@ -98,13 +98,12 @@ def show(name: str, kit_root: Path | None, as_json: bool) -> int:
 def _told(opened: "Desk", agent: "Agent") -> dict[str, Any]:
     from keisei.cli.constitution_read import told_constitution
     from keisei.contracts.check import data_of
-    from keisei.rules.note import parse_vkey
     from keisei.wiring.identity import accounts, dids
     from keisei.wiring.identity_lookup import conflict, kept
-    from keisei.wiring.signing import known_vkey
+    from keisei.wiring.signing import known_key, origin
 
     file, home = agent.file, opened.home
-    key = known_vkey(home.folder, home.name)
+    key = known_key(home.folder, origin(home.name))
     registered = kept(home.folder, file, home.file.identity.lookup if home.file.identity else None)
     return {
         "identity": data_of(file.identity),
@@ -118,7 +117,7 @@ def _told(opened: "Desk", agent: "Agent") -> dict[str, Any]:
             "answer": None if registered is None else plain(registered),
             "conflict": conflict(file, registered),
         },
-        "did": list(dids(file, None if key is None else parse_vkey(key).public)),
+        "did": list(dids(file, None if key is None else key.public)),
     }
 
 

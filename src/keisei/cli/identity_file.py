@@ -92,17 +92,17 @@ def erc8004(  # noqa: PLR0913, PLR0917 - one argument an option
     **more: Any,  # noqa: ANN401 - its options
 ) -> int:
     """The ERC-8004 registration file (registration-v1) of an agent."""
-    from keisei.rules.note import parse_vkey
     from keisei.rules.registration import data_uri as as_address
     from keisei.rules.registration import registration
     from keisei.wiring.identity import Listing, agent_of, fitting, registration_facts
-    from keisei.wiring.signing import known_vkey
+    from keisei.wiring.signing import known_key, origin
 
     catalog = open_catalog(kit_root)
     agent = fitting(catalog, agent_of(catalog, name))
-    key = known_vkey(*_home())
+    state, project = _home()
+    key = known_key(state, origin(project))
     listing = Listing(services=tuple(map(_service, services)), active=not inactive, **more)
-    file = registration(registration_facts(agent, listing, None if key is None else parse_vkey(key).public))
+    file = registration(registration_facts(agent, listing, None if key is None else key.public))
     onchain = agent.file.identity.onchain_identity
     if onchain is not None and not file["registrations"]:
         sentence = "onchain_identity has no token of a known network, so the file has no registration"

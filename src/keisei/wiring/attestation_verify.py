@@ -10,12 +10,12 @@ from keisei.rules.attestation import PROVENANCE, Json, statements
 from keisei.rules.attestation_check import contradictions, opened, unheld
 from keisei.rules.attestation_fact import Facts, Source
 from keisei.rules.dsse import keyid, parse_envelope
-from keisei.rules.note import VerifierKey, key_id, parse_vkey
+from keisei.rules.note import VerifierKey
 from keisei.wiring import attestation_git as git
 from keisei.wiring.attestation import Archive, Gathered
 from keisei.wiring.attestation_note import note_lines
 from keisei.wiring.ledger_kept import introduced, origin_of
-from keisei.wiring.signing import known_vkey
+from keisei.wiring.signing import known_key, origin
 from keisei.workspace.checkpoint import common_dir_of
 from keisei.workspace.ref import NOTES
 
@@ -55,12 +55,10 @@ def verify_here(archive: Archive, gathered: Gathered) -> Verified:
 def _noted(archive: Archive, common_dir: str, facts: Facts, source: Source) -> git.Looked:
     """What does not hold of the note on the landed commit."""
     commit = facts.made.text("after") if facts.made is not None else None
-    known = known_vkey(archive.home.folder, archive.home.name)
-    if commit is None or known is None:
+    name = origin_of(introduced(archive.store), origin(archive.home.name))  # it may be called otherwise by now
+    own = known_key(archive.home.folder, name)
+    if commit is None or own is None:
         return git.Looked((), ())
-    public = parse_vkey(known).public
-    name = origin_of(introduced(archive.store), parse_vkey(known).name)  # a project may have another name by now
-    own = VerifierKey(name, key_id(name, public), public)
     mine, others = [], 0
     try:
         lines = note_lines(common_dir, commit)

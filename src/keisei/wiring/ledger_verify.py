@@ -13,10 +13,10 @@ from keisei.records.error import OperatorError
 from keisei.records.move import TreeNode, UnsealedRows
 from keisei.rules.checkpoint import size_of
 from keisei.rules.ledger_walk import LEVELS, Tell, Walk, first_unfit
-from keisei.rules.note import VerifierKey, key_id, parse_vkey
+from keisei.rules.note import VerifierKey
 from keisei.wiring.ledger_kept import GIVEN, TABLE, Kept, kept_outside, origin_of
 from keisei.wiring.ledger_trial import CheckpointCount, KeyCount, Known, Trial
-from keisei.wiring.signing import known_vkey
+from keisei.wiring.signing import known_key
 
 LATE: Final = timedelta(seconds=60)
 """How long a row may wait for its seal; a sealer comes every second."""
@@ -129,10 +129,8 @@ def _unsealed(waiting: UnsealedRows) -> BrokenPlace | None:
 def _own(state: Path | None, origin: str) -> tuple[VerifierKey, ...]:
     """This machine's key, whether the ledger has introduced it or that row was cut off."""
     with suppress(OperatorError):  # it cannot be read: then it is only not known
-        found = None if state is None else known_vkey(state, "")
-        if found is not None:
-            public = parse_vkey(found).public
-            return (VerifierKey(origin, key_id(origin, public), public),)
+        found = None if state is None else known_key(state, origin)
+        return () if found is None else (found,)
     return ()
 
 

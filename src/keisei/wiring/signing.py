@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from keisei.records.error import OperatorError
-from keisei.rules.note import vkey
+from keisei.rules.note import VerifierKey, key_id, vkey
 from keisei.wiring.store import make_folder
 
 if TYPE_CHECKING:
@@ -60,10 +60,13 @@ def signer(state: Path, project: str) -> Signer:
     return Signer(origin(project), _read(path))
 
 
-def known_vkey(state: Path, project: str) -> str | None:
-    """The verifier key, where this machine has one. Raises OperatorError where it cannot be read."""
+def known_key(state: Path, name: str) -> VerifierKey | None:
+    """The public half under a name, where this machine has a key. Raises OperatorError where it cannot be read."""
     path = state / FOLDER / NAME
-    return Signer(origin(project), _read(path)).vkey if os.path.lexists(path) else None
+    if not os.path.lexists(path):
+        return None
+    public = _read(path).public_key().public_bytes_raw()
+    return VerifierKey(name, key_id(name, public), public)
 
 
 def _read(path: Path) -> "Ed25519PrivateKey":
